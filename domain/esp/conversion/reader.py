@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
-from ...content.syntax import MAX_CONDITIONS
+from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
 from ..languages.tree import (
@@ -46,6 +46,9 @@ from .values import Values, quoted
 BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
 """What encloses a block that is by hand, so that nobody sends it unnoticed."""
 
+_DEPTH = (
+    f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
+)
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
 _OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
@@ -364,6 +367,8 @@ class Reader:
         has_test = any(each.test is not None for each in node.branches)
         if node.options or has_test or len(node.variables) > 1:
             raise ByHand(_LOOP)
+        if len(self.fields.loops) >= MAX_LOOP_DEPTH:
+            raise ByHand(_DEPTH)
         item = self.fields.find_item(self._resolve(node.items), node.variables)
         # A round can read what the one before has set, and the code after it what the last one has.
         before = {**self._variables, **dict.fromkeys(_assigned(node))}
@@ -456,7 +461,7 @@ class Reader:
             self._variables[name] = None
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
-            for start in self._assigned.get(name, ()):
+            for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
         self.pieces.append(Piece(code, node.start, node.start, is_kept=True))
 

@@ -594,6 +594,28 @@ def test_a_hostile_template_takes_linear_time(source):
     assert time.process_time() - started < 2
 
 
+@pytest.mark.parametrize(
+    ("esp", "first", "source"),
+    [
+        (
+            "braze",
+            "{% assign a = 'z' %}",
+            "{% if ${x} == 'a' %}{% assign a='1' %}{% endif %}{{ a }}",
+        ),
+        ("sfmc", "", "%%[ SET @a = Concat(@a, @a) ]%%%%=v(@a)=%%"),
+        ("sendgrid", "{{#each a}}" * 90, "{{../../../../b}}"),
+        ("mailchimp", "", '<td mc:edit="x">*|IFNOT:ARCHIVE_PAGE|*'),
+    ],
+)
+def test_variables_loops_and_dropped_code_take_linear_time(esp, first, source):
+    text = first + source * (100_000 // len(source))
+    started = time.process_time()
+
+    convert(text, read=esp, write="portable", options=ConversionOptions(bare="event"))
+
+    assert time.process_time() - started < 2
+
+
 def test_the_values_of_variables_have_a_bound():
     doubled = "".join(
         f"{{% assign v{n + 1} = false %}}"
