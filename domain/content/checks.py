@@ -7,7 +7,9 @@ from itertools import chain, islice
 
 from ..conditions import InvalidCondition, LocatedViolation
 from ..conditions.tree import comparisons
+from ..data_paths import DataPath
 from ..errors import Rule
+from ..fields.protocol import Field
 from .errors import MAX_VIOLATIONS, InvalidContent
 from .filters import find_type_error
 from .html import DoesNotFit
@@ -45,7 +47,7 @@ def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedVi
         field = resolver.find_shown(reference)
         if field is None:
             yield _unknown_field(content, reference.start, reference.key, resolver)
-        elif (error := find_type_error(reference.filters, field.data_type)) is not None:
+        elif (error := _find_type_error(reference, field)) is not None:
             yield content.lines.violation(reference.start, Rule.TYPE, error)
         elif (misfit := _find_misfit(content, reference)) is not None:
             yield content.lines.violation(reference.start, Rule.NOT_APPLICABLE, misfit)
@@ -56,6 +58,11 @@ def _violations(content: Content, resolver: FieldResolver) -> Iterator[LocatedVi
             yield violation
         if reported >= _MAX_CONDITION_VIOLATIONS:
             return
+
+
+def _find_type_error(reference: Reference, field: Field) -> str | None:
+    is_data = isinstance(reference.key, DataPath)
+    return find_type_error(reference.filters, field.data_type, is_data=is_data)
 
 
 def _find_misfit(content: Content, reference: Reference) -> str | None:

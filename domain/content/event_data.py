@@ -63,8 +63,19 @@ def read_value(data_types: Iterable[DataType], value: object, path: DataPath) ->
 def read_list(value: object, path: DataPath) -> Sequence[object]:
     """Return the items of a list. Raises: UnfitData if it is none."""
     if not isinstance(value, list | tuple):
-        raise UnfitData(f"`{path}` is {_name(value)}. A loop requires a list.")
+        raise UnfitData(f"`{path}` is {_name(value)}. Here, it must be a list.")
     return value
+
+
+def read_texts(value: object, path: DataPath) -> Sequence[str]:
+    """Return the items of a list of texts. Raises: UnfitData if it is none."""
+    texts: list[str] = []
+    for item in read_list(value, path):
+        if not isinstance(item, str):
+            raise UnfitData(f"`{path}` has {_name(item)}. Here, it must be a list of texts.")
+        _require_text(item, path)
+        texts.append(item)
+    return texts
 
 
 def is_set(value: object, path: DataPath) -> Value:

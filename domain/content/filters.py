@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, cast
 from urllib.parse import quote
 
 from attrs import frozen
@@ -33,6 +34,11 @@ class FilterName(Choice):
     URL = "url"
     NUMBER = "number"
     DATE = "date"
+    PLUS = "plus"
+    MINUS = "minus"
+    TIMES = "times"
+    FIRST = "first"
+    JOIN = "join"
 
 
 class DateStyle(Choice):
@@ -53,11 +59,12 @@ class Filter:
     """A filter of a reference.
 
     `argument` is the number of characters of `truncate` (1 to 1,000), the number of decimals of
-    `number` (0 to 4), or the style of `date`. Other filters have none.
+    `number` (0 to 4), the style of `date`, the number of `plus`, `minus` and `times`, or the text
+    of `join`. Other filters have none.
     """
 
     name: FilterName
-    argument: int | DateStyle | None = None
+    argument: float | DateStyle | str | None = None
 
     def __str__(self) -> str:
         """Return the filter as it is written: `truncate: 20`."""
@@ -66,6 +73,8 @@ class Filter:
                 return self.name.value
             case DateStyle():
                 return f'{self.name.value}: "{self.argument.value}"'
+            case str():
+                return f'{self.name.value}: "{self.argument}"'
         return f"{self.name.value}: {self.argument}"
 
 
@@ -114,17 +123,42 @@ def _format_date(value: date, style: DateStyle) -> str:
     return _DATES[style](value)
 
 
+def _calculate(operate: Callable[[Decimal, Decimal], Decimal]) -> Callable[[float, float], float]:
+    """Return the operation on numbers as they are written: 0.1 plus 0.2 is 0.3."""
+
+    def apply(number: float, other: float) -> float:
+        result = operate(Decimal(str(number)), Decimal(str(other)))
+        return int(result) if result == result.to_integral() else float(result)
+
+    return apply
+
+
 @frozen
 class _Rule:
-    """What a filter accepts, and what it does. `example` is how it is written."""
+    """What a filter accepts, and what it does. `example` is how it is written.
+
+    If `reads_list` is true, it accepts a list of values of its input types. `output` is the type of
+    the result.
+    """
 
     example: str
     inputs: tuple[DataType, ...]
-    apply: Callable[..., str]
-    arguments: range | type[DateStyle] | None = None
+    apply: Callable[..., Value]
+    arguments: range | type[DateStyle] | type[float] | re.Pattern[str] | None = None
+    reads_list: bool = False
+    output: DataType = DataType.TEXT
 
 
 _TEXT = (DataType.TEXT,)
+_SEPARATOR = re.compile(r"""[^"'\\{}%<>&|*$@`\[\]\r\n]{1,10}""")
+"""A text that has no other meaning in the code of an ESP, or in HTML."""
+
+
+def _arithmetic(name: str, operate: Callable[[Decimal, Decimal], Decimal]) -> _Rule:
+    numbers = (DataType.NUMBER,)
+    return _Rule(f"{name}: 1", numbers, _calculate(operate), float, output=DataType.NUMBER)
+
+
 _RULES: Mapping[FilterName, _Rule] = {
     FilterName.UPPER: _Rule("upper", _TEXT, str.upper),
     FilterName.LOWER: _Rule("lower", _TEXT, str.lower),
@@ -134,6 +168,13 @@ _RULES: Mapping[FilterName, _Rule] = {
     FilterName.NUMBER: _Rule("number: 2", (DataType.NUMBER,), _format_number, range(5)),
     FilterName.DATE: _Rule(
         'date: "long"', (DataType.DATE, DataType.DATETIME), _format_date, DateStyle
+    ),
+    FilterName.PLUS: _arithmetic("plus", Decimal.__add__),
+    FilterName.MINUS: _arithmetic("minus", Decimal.__sub__),
+    FilterName.TIMES: _arithmetic("times", Decimal.__mul__),
+    FilterName.FIRST: _Rule("first", _TEXT, lambda items: next(iter(items), ""), reads_list=True),
+    FilterName.JOIN: _Rule(
+        'join: ", "', _TEXT, lambda items, text: text.join(items), _SEPARATOR, reads_list=True
     ),
 }
 _OTHER_NAMES = {
@@ -147,7 +188,7 @@ _OTHER_NAMES = {
 """The names of filters in the languages of ESPs."""
 
 
-def parse_filter(name: str, argument: int | str | None) -> Filter | Violation:
+def parse_filter(name: str, argument: float | str | None) -> Filter | Violation:
     """Return the filter with this name and argument, or why there is none."""
     try:
         known = FilterName(name)
@@ -160,12 +201,19 @@ def parse_filter(name: str, argument: int | str | None) -> Filter | Violation:
     match rule.arguments, argument:
         case None, None:
             return Filter(known)
-        case range() as numbers, int():
+        case type() as float_, int() | float() if float_ is float:
+            return Filter(known, argument)
+        case re.Pattern() as pattern, str():
+            if pattern.fullmatch(argument) is not None:
+                return Filter(known, argument)
+            message = f"Write 1 to 10 characters after `{name}:`, without quotes and marks of code."
+            return Violation(Rule.FORMAT, message)
+        case range() as numbers, int() | float():
             if argument in numbers:
                 return Filter(known, argument)
             message = f"Write a number from {numbers[0]} to {numbers[-1]:,} after `{name}:`."
             return Violation(Rule.OUT_OF_RANGE, message)
-        case type(), str():
+        case type() as styles_, str() if styles_ is DateStyle:
             styles = [each.value for each in DateStyle]
             if argument in styles:
                 return Filter(known, DateStyle(argument))
@@ -175,11 +223,15 @@ def parse_filter(name: str, argument: int | str | None) -> Filter | Violation:
     return Violation(Rule.FORMAT, f"Write this filter as `| {rule.example}`.")
 
 
-def find_type_error(filters: Sequence[Filter], data_type: DataType) -> str | None:
-    """Return why a field of this type can't have these filters, or None if it can."""
+def find_type_error(
+    filters: Sequence[Filter], data_type: DataType, *, is_data: bool = False
+) -> str | None:
+    """Return why a field of this type, or data, can't have these filters, or None if it can."""
     if FilterName.NUMBER in [each.name for each in filters[:-1]]:
         return "The filter `number` must be the last one."
     for index, each in enumerate(filters):
+        if _RULES[each.name].reads_list and (index or not is_data):
+            return f"The filter `{each.name.value}` must be the first one, and requires event data."
         inputs = _RULES[each.name].inputs
         if data_type not in inputs:
             expected = " or ".join(input_.value for input_ in inputs)
@@ -188,8 +240,16 @@ def find_type_error(filters: Sequence[Filter], data_type: DataType) -> str | Non
                 f"The filter `{each.name.value}` requires a {expected}, but {subject} is a"
                 f" {data_type.value}."
             )
-        data_type = DataType.TEXT
+        data_type = _RULES[each.name].output
+    if filters and not shows_text(filters):
+        name = filters[-1].name.value
+        return f"Write `number` after `{name}`: ESPs show other numbers differently."
     return None
+
+
+def shows_text(filters: Sequence[Filter]) -> bool:
+    """Return whether the last of the filters writes a text, which each ESP shows as it is."""
+    return _RULES[filters[-1].name].output is DataType.TEXT
 
 
 def input_types(filters: Sequence[Filter]) -> tuple[DataType, ...]:
@@ -197,9 +257,15 @@ def input_types(filters: Sequence[Filter]) -> tuple[DataType, ...]:
     return _RULES[filters[0].name].inputs
 
 
-def apply_filters(value: Value, filters: Sequence[Filter]) -> Value:
+def reads_list(filters: Sequence[Filter]) -> bool:
+    """Return whether the first of the filters reads a list of texts."""
+    return _RULES[filters[0].name].reads_list
+
+
+def apply_filters(value: Value | Sequence[str], filters: Sequence[Filter]) -> Value:
     """Return what a reader sees for the value. The value has a type that the filters accept."""
+    result: Any = value
     for each in filters:
         arguments = () if each.argument is None else (each.argument,)
-        value = _RULES[each.name].apply(value, *arguments)
-    return value
+        result = _RULES[each.name].apply(result, *arguments)
+    return cast(Value, result)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from html import escape
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import Factory, define, frozen
 
@@ -23,8 +23,16 @@ from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
-from .event_data import UnfitData, find_value, is_set, read_list, read_value, show_value
-from .filters import Filter, apply_filters, input_types
+from .event_data import (
+    UnfitData,
+    find_value,
+    is_set,
+    read_list,
+    read_texts,
+    read_value,
+    show_value,
+)
+from .filters import Filter, apply_filters, input_types, reads_list
 from .resolution import EMAIL_KEY, OWN_EMAIL, FieldResolver, data_types
 from .surfaces import Surface, find_surface
 from .system_values import SystemValue
@@ -260,9 +268,7 @@ class _Reader:
     def _show(self, reference: Reference) -> str | None:
         """Return what the recipient reads, or None without a value."""
         if isinstance(reference.key, DataPath):
-            is_shown = not reference.filters
-            read = show_value if is_shown else partial(read_value, input_types(reference.filters))
-            value = self._find(reference.key, read, reference.start)
+            value = self._find(reference.key, _reader(reference.filters), reference.start)
         else:
             value = self.recipient.get(self.resolver.get(reference.key).key)
         if value is None:
@@ -278,6 +284,13 @@ class _Reader:
 
     def _refuse(self, start: int, message: str) -> InvalidContent:
         return InvalidContent([self.content.lines.violation(start, Rule.TOO_LONG, message)])
+
+
+def _reader(filters: Sequence[Filter]) -> Callable[[object, DataPath], Any]:
+    """Return what reads data for these filters."""
+    if not filters:
+        return show_value
+    return read_texts if reads_list(filters) else partial(read_value, input_types(filters))
 
 
 def format_value(value: Value) -> str:

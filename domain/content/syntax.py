@@ -19,7 +19,7 @@ from ..errors import Rule, Violation
 from ..spans import Spans
 from ..text import character_violation
 from .errors import MAX_VIOLATIONS, MAX_WARNINGS, InvalidContent
-from .filters import Filter, parse_filter
+from .filters import Filter, parse_filter, shows_text
 from .lookalikes import (
     MESSAGES,
     describe_system_path,
@@ -131,7 +131,7 @@ _COMMENT_ENDS = {"!": re.compile(r"\}\}"), "!--": re.compile(r"--~?\}\}")}
 """The ends after `!`, as in Handlebars: `{{!--}}` is complete."""
 _TEXT = r"""(?:"(?>(?:[^"\\]|\\.)*)"|'(?>(?:[^'\\]|\\.)*)')"""
 _FILTER = re.compile(
-    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+))\s*+)?)"
+    rf"\s*+(?P<name>\w++)\s*+(?>(?::\s*+(?:(?P<text>{_TEXT})|(?P<number>-?[0-9]{{1,9}}+(?:\.[0-9]{{1,4}}+)?))\s*+)?)"
     r"(?P<end>\||~?\}\})",
     re.DOTALL,
 )
@@ -315,7 +315,8 @@ class _Parser:
                 return end
             found = len(self.violations)
             reference, end = self._with_filters(reference, filters), filters[-1].end()
-            if len(self.violations) > found:  # These are filters of an ESP.
+            is_portable = not reference.filters or shows_text(reference.filters)
+            if len(self.violations) > found or not is_portable:  # These are filters of an ESP.
                 del self.violations[found:]
                 return end
         else:
@@ -384,7 +385,8 @@ class _Parser:
         parsed: list[Filter] = []
         for found in filters:
             name, text, is_only = found["name"], self._text(found), len(filters) == 1
-            argument = text if found["number"] is None else int(found["number"])
+            number = found["number"]
+            argument = text if number is None else (float if "." in number else int)(number)
             if name == "default" and text is not None:
                 reference = evolve(reference, default=text)
                 if found is not filters[-1]:

@@ -55,10 +55,10 @@ def filter_code(
     Raises: NotInsertable, with the reason, if the ESP has no code for a filter.
     """
     language, title = profile.filters, profile.title
+    forms = [_find_form(language, title, each) for each in filters]
     if len(filters) > 1 and not language.joins:
         raise NotInsertable(f"{title} can apply only one filter to a value.")
     code = language.value.replace("VALUE", expression)
-    forms = [_find_form(language, title, each) for each in filters]
     for used, each in zip(forms, filters, strict=True):
         if used.is_output and each is not filters[-1]:
             raise NotInsertable(f"At {title}, `{each.name.value}` must be the last filter.")
@@ -82,18 +82,19 @@ def filter_code(
     )
 
 
-_UNKNOWN = FilterRefusal("No source establishes how {title} writes it.")
+UNKNOWN = FilterRefusal("No source establishes how {title} writes it.")
+"""The refusal of a filter that a profile does not contain."""
 
 
 def _find_form(language: FilterLanguage, title: str, wanted: Filter) -> FilterForm:
-    form = language.forms.get(wanted.name, _UNKNOWN)
+    form = language.forms.get(wanted.name, UNKNOWN)
     if isinstance(form, FilterRefusal):
         reason = form.reason.replace("{title}", title)
         raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")
     if isinstance(wanted.argument, DateStyle) and wanted.argument not in language.dates:
         reason = language.missing_style.replace("{title}", title)
         raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")
-    if isinstance(wanted.argument, int) and wanted.argument < form.least:
+    if isinstance(wanted.argument, int) and form.least and wanted.argument < form.least:
         raise NotInsertable(
             f"The filter `{wanted}` is not possible. At {title}, its number must be at least"
             f" {form.least}."
@@ -108,6 +109,8 @@ def _fill(form: FilterForm, language: FilterLanguage, filled: Filter, value: str
             slots["ARGUMENT"] = language.dates[style]
         case int() as number:
             slots |= {"ARGUMENT": str(number), "LESS": str(number - 1), "ZEROS": "0" * number}
+        case float() | str() as argument:
+            slots["ARGUMENT"] = str(argument)
     code = form.code
     if filled.argument == 0 and form.code_for_zero is not None:
         code = form.code_for_zero

@@ -69,10 +69,14 @@ class TextFinding:
 
 @frozen
 class CheckedText:
-    """What is wrong in a text, in its order, and the fields that it uses."""
+    """What is wrong in a text, in its order, the fields that it uses, and its event data.
+
+    `event` contains the names of event data in portable content, in the order of their first use.
+    """
 
     findings: tuple[TextFinding, ...]
     uses: tuple[FieldUse, ...]
+    event: tuple[str, ...] = ()
 
 
 class TextChecker:
@@ -95,7 +99,8 @@ class TextChecker:
         """
         findings = self._check_portable(text) if esp is None else self._check_native(text, esp)
         ordered = sorted(dict.fromkeys(findings), key=_place)
-        return CheckedText(tuple(ordered), tuple(self.find_uses(text, esp)))
+        event = read_content(text).event_names() if esp is None else ()
+        return CheckedText(tuple(ordered), tuple(self.find_uses(text, esp)), event)
 
     def find_uses(self, text: str, esp: Esp | None = None) -> Iterator[FieldUse]:
         """Yield the uses of fields in portable content, or in code of the ESP."""

@@ -1057,6 +1057,23 @@ def test_an_integration_is_synced_from_the_esp(acme: Acme, window: Window) -> No
     assert len(acme.core.fields.list_fields(acme.organization.id).fields) == 7
 
 
+def test_the_names_of_an_integration_are_chosen_among_proposals(acme: Acme, window: Window) -> None:
+    for name in ("Tier", "Shop size", "Points"):
+        acme.add_field(name)
+    organization_id, integrations = acme.organization.id, acme.core.integrations
+    created = integrations.create_integration(organization_id, esp=Esp("braze"), name="App")
+    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("tier", "ShopSize")]
+    integrations.sync_fields(organization_id, created.id, reported)
+    window.open(f"{acme.path}/settings/integrations/{created.id}")
+    window.audit()
+    window.choose("Shop size shop_size")
+    window.press("Set the chosen names")
+    assert "2 names at App were set." in window.text
+    window.audit()
+    names = integrations.get_integration(organization_id, created.id).names
+    assert {each.name for each in names.values()} == {"tier", "ShopSize"}
+
+
 def test_an_account_is_connected_and_synced_with_six_clicks(
     acme: Acme, window: Window, braze: Braze
 ) -> None:

@@ -13,6 +13,7 @@ examples in `docs/embedding.md`, the methods and the cases of each group of port
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,6 +54,8 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.content.filters import apply_filters
+from recipient_fields.domain.content.resolution import DataValue
+from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import (
     BUILT_IN,
     Esp,
@@ -61,7 +64,8 @@ from recipient_fields.domain.esp import (
     compile_condition,
     derive_codes,
 )
-from recipient_fields.domain.esp.filtered_codes import filter_code
+from recipient_fields.domain.esp.data_codes import Scope, find_data_code
+from recipient_fields.domain.esp.filtered_codes import UNKNOWN, filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
 from recipient_fields.entrypoints.cli import main
@@ -333,16 +337,29 @@ _FILTERS = {
     Filter(FilterName.URL): DataType.TEXT,
     Filter(FilterName.NUMBER, 2): DataType.NUMBER,
     Filter(FilterName.DATE, DateStyle.LONG): DataType.DATETIME,
+    Filter(FilterName.PLUS, 1): DataType.NUMBER,
+    Filter(FilterName.MINUS, 1): DataType.NUMBER,
+    Filter(FilterName.TIMES, 1.2): DataType.NUMBER,
+    Filter(FilterName.FIRST): DataType.TEXT,
+    Filter(FilterName.JOIN, ", "): DataType.TEXT,
 }
 
 
-_MEANINGS: Mapping[Filter, tuple[Value, str]] = {
+_MEANINGS: Mapping[Filter, tuple[Value | tuple[str, ...], str]] = {
     Filter(FilterName.UPPER): ("Zürich", "Capital letters"),
     Filter(FilterName.LOWER): ("Zürich", "Small letters"),
     Filter(FilterName.TITLE): ("JEAN-LUC o'neil", "A capital at the beginning of each word"),
     Filter(FilterName.TRUNCATE, 5): ("Zürich", "At most 5 characters, of which … is one"),
     Filter(FilterName.URL): ("a b&c", "A part of a link, percent-encoded"),
     Filter(FilterName.NUMBER, 2): (2.5, "2 decimals (0 to 4). Halves are rounded away from zero"),
+    Filter(FilterName.PLUS, 1): (2.5, "The sum. `number` must follow"),
+    Filter(FilterName.MINUS, 1): (2.5, "The difference. `number` must follow"),
+    Filter(FilterName.TIMES, 1.2): (2.5, "The product. `number` must follow"),
+    Filter(FilterName.FIRST): (("a", "b"), "The first text of a list of event data"),
+    Filter(FilterName.JOIN, ", "): (
+        ("a", "b"),
+        "The texts of a list with 1 to 10 characters between",
+    ),
     **{
         Filter(FilterName.DATE, style): (date(2026, 11, 4), "The date in UTC, in English")
         for style in DateStyle
@@ -353,7 +370,12 @@ _MEANINGS: Mapping[Filter, tuple[Value, str]] = {
 
 def _meaning_of_filters() -> str:
     rows = [
-        (f"`{each}`", f"`{value}`", f"`{apply_filters(value, [each])}`", note)
+        (
+            f"`{each}`",
+            f"`{json.dumps(value) if isinstance(value, tuple) else value}`",
+            f"`{apply_filters(value, [each])}`",
+            note,
+        )
         for each, (value, note) in _MEANINGS.items()
     ]
     return _table(("Filter", "Value", "Shown", "Meaning"), rows)
@@ -365,11 +387,26 @@ def _filter_support() -> str:
     for profile in BUILT_IN:
         cells = []
         for each in _FILTERS:
-            form = profile.filters.forms[each.name]
+            form = profile.filters.forms.get(each.name, UNKNOWN)
             refused = "refused: " if isinstance(form, FilterRefusal) else ""
             cells.append(f"{refused}{form.strength.value}")
         rows.append((profile.title, *cells))
     return _table(("", *(f"`{each}`" for each in _FILTERS)), rows)
+
+
+def _ways_of_event_data() -> str:
+    """Return what each ESP calls event data, per way in which it sends messages."""
+    total = DataValue(DataPath("event.total"))
+    rows = []
+    for profile in BUILT_IN:
+        if isinstance(profile.events, str):
+            rows.append((profile.title, "none", profile.events.format(title="It"), "", ""))
+            continue
+        for way in profile.events.ways:
+            code = find_data_code(profile, total, Scope(way.name)).require_value_expression()
+            cells = profile.title, f"`{way.name}`", way.sent_by, f"`{code}`", way.source
+            rows.append(cells)
+    return _table(("ESP", "`sent_by`", "Event data", "Expression of `event.total`", "Source"), rows)
 
 
 def _filter_codes() -> str:
@@ -386,7 +423,7 @@ def _filter_codes() -> str:
 
 def _filter_row(esp: Esp, shown: Filter, data_type: DataType) -> tuple[str, ...]:
     expression = derive_codes(esp, _field(esp, "tier", data_type).name).value_expression
-    source = BUILT_IN[esp].filters.forms[shown.name].source
+    source = BUILT_IN[esp].filters.forms.get(shown.name, UNKNOWN).source
     try:
         code = filter_code(BUILT_IN[esp], expression, [shown], data_type)
     except NotInsertable as refusal:
@@ -567,6 +604,7 @@ _PARTS = {
     "condition codes": _condition_codes,
     "meaning of filters": _meaning_of_filters,
     "support of filters": _filter_support,
+    "ways of event data": _ways_of_event_data,
     "filter codes": _filter_codes,
     "names of system values": _names_of_system_values,
     "system values": _system_values,

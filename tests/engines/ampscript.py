@@ -231,6 +231,9 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Value | Truth]]] = {
     "concat": (2, lambda _, *values: "".join(map(_as_text, values))),
     "substring": (3, lambda _, value, start, length: _substring(value, start, length)),
     "urlencode": (3, lambda _, value, *flags: _url_encode(value, flags)),
+    "add": (2, lambda _, *numbers: _calculate(Decimal.__add__, *numbers)),
+    "subtract": (2, lambda _, *numbers: _calculate(Decimal.__sub__, *numbers)),
+    "multiply": (2, lambda _, *numbers: _calculate(Decimal.__mul__, *numbers)),
     "formatnumber": (3, lambda _, value, *formats: _format_number(value, *formats)),
     "format": (4, lambda _, value, *formats: _format_date(value, *formats)),
     "datediff": (3, lambda _, start, end, unit: _days_between(start, end, unit)),
@@ -290,6 +293,13 @@ def _format_number(value: Value, form: object, culture: object) -> str:
     if match is None or culture != "en-US" or not is_number(text := _as_text(value)):
         raise NotRendered(f"The result is not established for {value}.")
     return fixed_decimals(Decimal(text), int(match[1]))
+
+
+def _calculate(operate: Callable[[Decimal, Decimal], Decimal], *numbers: object) -> str:
+    texts = [_as_text(each) for each in numbers]
+    if not all(map(is_number, texts)):
+        raise NotRendered(f"The result is not established for {numbers}.")
+    return str(operate(*map(Decimal, texts)))
 
 
 class _FormattedDate(str):

@@ -63,6 +63,10 @@ EXAMPLES: Mapping[str, Callable[[object], bool]] = {
         r"\x00-\x26\x28-\x5e\x60-\x7e"
     ),
     "with three periods instead of …": lambda value: len(str(value)) > 3,
+    "calculates with 15 digits": lambda value: (
+        is_rounded(value) or len(re.sub(r"\D", "", str(value))) > 15
+    ),
+    "can show & in an item": has("&", "<", ">", '"', "'"),
     "pongo2 rounds some halves down": is_rounded,
     "writes a capital only after white space": has_other_characters(r"a-zA-Zé "),
     "writes a blank as +": has(" ", "~", "*"),

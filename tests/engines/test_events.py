@@ -39,9 +39,14 @@ VALUES = (
     *("event.order_id", "event.customer.City", 'event.customer["Full Name"]', "event.items.0.name"),
     *("event.lines[0].name", "event.lines[1].qty", "event.total", "event.missing.member"),
     *('event.order_id | default: "none"', "event.order_id | upper", "event.total | number: 2"),
-    *('event.order_id | lower | default: "none"', "recipient.tier"),
+    *('event.order_id | lower | default: "none"', "recipient.tier", "event.tags | first | upper"),
+    *('event.tags | join: ", "', 'event.customer.tags | join: " - " | default: "none"'),
+    *("event.total | times: 1.2 | minus: 3 | number: 2", "event.total | plus: -1 | number: 1"),
 )
-IN_LOOP = ("item.name", "item.qty", "item.name | upper", "item.qty | number: 2", "loop.number")
+IN_LOOP = (
+    *("item.name", "item.qty", "item.name | upper", "item.qty | number: 2", "loop.number"),
+    *('item.tags | join: ", " | lower', "item.tags | first", "item.qty | times: 9.9 | number: 1"),
+)
 CONDITIONS = (
     *("event.total > 2", 'event.order_id = "gold"', "event.paid", "event.order_id is set"),
     *("event.total >= 0 and event.paid", 'not (event.customer.City = "x")', "event.total is set"),
@@ -128,7 +133,13 @@ class Generator:
             order_id=self.text(),
             total=self.number(),
             paid=self.random.random() < 0.5,
-            customer=self.some(City=self.text(), lines=self.lines(), **{"Full Name": self.text()}),
+            customer=self.some(
+                City=self.text(),
+                lines=self.lines(),
+                tags=self.texts(),
+                **{"Full Name": self.text()},
+            ),
+            tags=self.texts(),
             lines=self.lines(),
             items=self.lines(),
         )
@@ -142,7 +153,7 @@ class Generator:
                 name=self.text(),
                 qty=self.number(),
                 gift=self.random.random() < 0.5,
-                tags=[self.text() for _ in range(self.random.randint(0, 2))],
+                tags=self.texts(),
             )
             for _ in range(self.random.randint(0, 3))
         ]
@@ -150,6 +161,10 @@ class Generator:
     def some(self, **values: object) -> Mapping[str, object]:
         """Return some of the values."""
         return {key: value for key, value in values.items() if self.random.random() < 0.8}
+
+    def texts(self) -> list[str]:
+        """Return a list of up to two texts."""
+        return [self.text() for _ in range(self.random.randint(0, 2))]
 
     def text(self) -> str:
         """Return a text that the ESP shows as the preview does."""
@@ -197,3 +212,16 @@ def test_an_engine_renders_event_data_and_loops_as_the_preview_shows_them(
     ]
     logging.info("%s %s: %s, %s of %s wrong", esp, engine, generator.counts, len(wrong), PAIRS)
     assert not wrong, f"{len(wrong)} of {PAIRS} are wrong, for example:\n{min(wrong, key=len)}"
+
+
+def test_django_differs_for_the_example_of_joined_items() -> None:
+    content, klaviyo = parse_content("{{event.tags | join: ', '}}"), Esp("klaviyo")
+    event = {"tags": ["a & b", "c"]}
+    exported = export_content(
+        content, synced_codes(klaviyo), klaviyo, ExportOptions(surface="text")
+    )
+    (text,) = render_all(klaviyo, [(exported.content, Sent({}, event))], Engine.DJANGO)
+
+    assert any("can show & in an item" in each.message for each in exported.warnings)
+    assert preview_content(content, [], {}, event=event, surface="text").content == "a & b, c"
+    assert text == "a &amp; b, c"

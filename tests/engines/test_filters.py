@@ -57,6 +57,9 @@ TEXTS = (
     *("x" * 300, "a  b\tc", '"q"', "<b>&amp;</b>", "a&b=c/d?e#f", "!'()*~-_.", "50%", "a+b", " "),
     *("%%=v(@x)=%%", "{{x}}", "{% x %}", "*|A|*", "\\", "\u2019tis", "x\u00a0y"),
 )
+ARITHMETIC = (FilterName.PLUS, FilterName.MINUS, FilterName.TIMES)
+LISTS = (FilterName.FIRST, FilterName.JOIN)
+"""The filters of event data, which `test_events.py` executes."""
 ALPHABET = "abcXYZ éÉßñΣσςÅи'-_.&<>\"+%/日🚀\u0301"
 NUMBERS = (
     *(0, 1, -1, 3, 0.5, -0.5, 2.5, 1.005, -1.005, 2.675, 0.125, -0.001, 0.1, 1e-7, 9.995),
@@ -101,6 +104,9 @@ def generate_filters(random: Random, data_type: DataType) -> tuple[Filter, ...]:
     """Return one to three filters for values of this type."""
     filters: list[Filter] = []
     if data_type is DataType.NUMBER:
+        while random.random() < 0.3:
+            name, number = random.choice(ARITHMETIC), random.choice((1, -3, 100, 0.5, 1.2))
+            filters.append(Filter(name, number))
         filters.append(Filter(FilterName.NUMBER, random.choice((0, 1, 2, 2, 3, 4))))
     elif data_type is not DataType.TEXT:
         filters.append(Filter(FilterName.DATE, random.choice(tuple(DateStyle))))
@@ -205,20 +211,21 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
 
 ORDINARY: Mapping[FilterName, tuple[str, Value]] = {
     **dict.fromkeys((*TEXT_FILTERS, FilterName.TRUNCATE), ("tier", "gold")),
-    FilterName.NUMBER: ("visits", 2.24),
+    **dict.fromkeys((*ARITHMETIC, FilterName.NUMBER), ("visits", 2.24)),
     FilterName.DATE: ("joined", "2026-03-05"),
 }
 FORMS = [
     pytest.param(esp, engine, name, id=f"{esp}-{engine.value if engine else ''}-{name.value}")
     for esp in BUILT_IN.esps
     for name, form in BUILT_IN[esp].filters.forms.items()
-    if isinstance(form, FilterForm)
+    if isinstance(form, FilterForm) and name not in LISTS
     for engine in ENGINES[esp]
 ]
 ARGUMENTS = {
     FilterName.TRUNCATE: (4, 20),
     FilterName.NUMBER: (0, 1, 3),
     FilterName.DATE: tuple(DateStyle),
+    **dict.fromkeys(ARITHMETIC, (3, -1, 1.2)),
 }
 
 
@@ -228,14 +235,14 @@ def test_an_ordinary_value_needs_no_excuse(esp, engine, name):
     for argument in ARGUMENTS.get(name, (None,)):
         if argument is DateStyle.WEEKDAY and esp == Esp("sfmc"):
             continue
-        each = Filter(name, argument)
-        exported = export_content(
-            parse_content(f"{{{{recipient.{key} | {each}}}}}"), synced_codes(esp), esp
-        )
+        filters = [Filter(name, argument)]
+        filters += [Filter(FilterName.NUMBER, 2)] if name in ARITHMETIC else []
+        source = f"{{{{recipient.{key} | {' | '.join(map(str, filters))}}}}}"
+        exported = export_content(parse_content(source), synced_codes(esp), esp)
         at_esp = {esp_name(esp, key): stored(esp, value, DATA_TYPES[key])}
         read = read_value(value, DATA_TYPES[key])
         assert read is not None
-        assert render(esp, exported.content, at_esp, engine) == apply_filters(read, [each])
+        assert render(esp, exported.content, at_esp, engine) == apply_filters(read, filters)
 
 
 DIFFERENCES = [
@@ -245,6 +252,7 @@ DIFFERENCES = [
     (Esp("sfmc"), None, "tier | truncate: 2", "\U0001f680\U0001f680", "\ufffd…"),
     (Esp("braze"), Engine.RUBY_LIQUID, "tier | lower", "ΟΔΟΣ", "οδο\u03c3"),
     (Esp("braze"), Engine.LIQUIDJS, "tier | url", "o'neil (work)", "o'neil%20(work)"),
+    (Esp("braze"), Engine.LIQUIDJS, "visits | times: 3 | number: 1", 0.35, "1.0"),
     (Esp("klaviyo"), Engine.DJANGO, "tier | truncate: 4", "cafe\u0301", "caf\u00e9"),
     (Esp("brevo"), Engine.PONGO2, "tier | upper", "Straße", "STRAßE"),
     (Esp("brevo"), Engine.PONGO2, "tier | lower", "ΟΔΟΣ", "οδο\u03c3"),

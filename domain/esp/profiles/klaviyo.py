@@ -124,6 +124,12 @@ PROFILE = Profile(
             ),
             FilterName.URL: FilterForm(code="VALUE|urlencode:''", source=_FILTERS),
             FilterName.NUMBER: FilterForm(code="VALUE|floatformat:ARGUMENT", source=_FILTERS),
+            FilterName.FIRST: FilterForm(code="VALUE|first", source=_FILTERS),
+            FilterName.JOIN: FilterForm(
+                code="VALUE|join:'ARGUMENT'",
+                source=_FILTERS,
+                differences=("In text, {title} can show & in an item as &amp;.",),
+            ),
             FilterName.DATE: FilterForm(
                 code="VALUE|format_date_string|date:'ARGUMENT'",
                 needs_value=True,

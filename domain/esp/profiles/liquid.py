@@ -96,6 +96,16 @@ def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:
         FilterName.DATE: FilterForm(
             code='VALUE | date: "ARGUMENT"', source=source, difference_of_instants=shared.INSTANTS
         ),
+        **{
+            name: FilterForm(
+                code=f"VALUE | {name.value}: ARGUMENT",
+                source=source,
+                differences=("LiquidJS calculates with 15 digits, so 0.35 times 3 is below 1.05.",),
+            )
+            for name in (FilterName.PLUS, FilterName.MINUS, FilterName.TIMES)
+        },
+        FilterName.FIRST: FilterForm(code="VALUE | first", source=source),
+        FilterName.JOIN: FilterForm(code='VALUE | join: "ARGUMENT"', source=source),
     }
 
 

@@ -24,6 +24,7 @@ from .profile import (
     Evidence,
     FilterForm,
     FilterLanguage,
+    FilterRefusal,
     Form,
     Insertion,
     MissingValue,
@@ -168,6 +169,13 @@ PROFILE = Profile(
                 ),
                 source=_ENGINE,
             ),
+            FilterName.PLUS: _filter("Add(VALUE, ARGUMENT)"),
+            FilterName.MINUS: _filter("Subtract(VALUE, ARGUMENT)"),
+            FilterName.TIMES: _filter("Multiply(VALUE, ARGUMENT)"),
+            **shared.refused(
+                (FilterName.FIRST, FilterName.JOIN),
+                FilterRefusal("{title} reads only attributes, which are no lists."),
+            ),
             FilterName.DATE: evolve(
                 _filter('Format(VALUE, "ARGUMENT", "Date", "en-US")'),
                 source="https://developer.salesforce.com/docs/marketing/marketing-cloud/guide/dateTimeFormatting.html",
@@ -228,6 +236,12 @@ PROFILE = Profile(
         ),
         write_path=None,
         caveat="A field with the same name has the same code.",
+        # https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/guide/mc-ampscript-guide-data-structures.html
+        no_loop=(
+            "{title} has no lists in attributes: its loops read the rows of a data extension, by"
+            " its name and the values of its keys, which content does not have. Write the loop in"
+            " AMPscript."
+        ),
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.AMPSCRIPT,

@@ -90,13 +90,15 @@ def _read_snapshot(path: str) -> EspNames:
 class FileChecker:
     """Checks files with content. Each source of fields is read once.
 
-    `names` are the fields for all files, if they do not come from the source.
+    `names` are the fields for all files, if they do not come from the source. `event` contains the
+    names of event data in the files that were checked.
     """
 
     source: FieldSource
     options: ContentOptions = ContentOptions()
     names: EspNames | None = None
     configurations: Configurations = field(factory=Configurations)
+    event: set[str] = field(init=False, factory=set)
     _names: dict[FieldSource, EspNames] = field(init=False, factory=dict)
     _checkers: dict[str, TextChecker] = field(init=False, factory=dict)
 
@@ -117,7 +119,9 @@ class FileChecker:
         except Unreadable as error:
             yield Finding(file=name, code="unreadable", message=str(error))
             return
-        for each in checker.check(text, esp).findings:
+        checked = checker.check(text, esp)
+        self.event.update(checked.event)
+        for each in checked.findings:
             yield Finding(
                 file=name,
                 line=each.position.line,

@@ -129,11 +129,15 @@ def report_findings(
     new = checker.without_known(found, options["baseline"])
     errors = sum(each.is_error for each in new)
     known = len(found) - len(new)
+    event = sorted(checker.event)
     if options["as_json"]:
-        print_json({"files": len(files), "known": known, "findings": [*map(Finding.render, new)]})
+        counts = {"files": len(files), "known": known}
+        print_json({**counts, "findings": [*map(Finding.render, new)], "event": event})
     else:
         print_findings(new, for_github=options["output_format"] == "github")
     notes = counted(len(new) - errors, "note")
+    if event:
+        note(one_line(f"Event data: {', '.join(event)}."))
     rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
     ctx.exit(FINDINGS if errors else 0)

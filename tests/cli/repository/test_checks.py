@@ -112,6 +112,17 @@ def test_each_finding_has_its_file_line_and_column(write, check):
     assert "emails/c.md:1:1" in check("emails", "--include", "*.md").out
 
 
+def test_the_names_of_event_data_in_all_files_are_listed(write, check):
+    write("a.txt", "{{#each event.items as item}}{{item.name}}{{/each}}{{event.order.id}}")
+    write("b.txt", "{{#if event.order.id is set}}{{event.city}}{{/if}}")
+    write("c.txt", "{{event_properties.${price}}}")
+    run = check("a.txt", "b.txt")
+    assert run.err == "Event data: city, items, order.id.\nChecked 2 files: 0 errors, 0 notes.\n"
+    listed = json.loads(check("a.txt", "b.txt", "--json").out)["event"]
+    assert listed == ["city", "items", "order.id"]
+    assert "Event data" not in check("c.txt", "--esp", "braze").err
+
+
 def test_a_missing_default_is_a_note_unless_a_value_is_certain(write, check):
     write(
         "a.txt",
@@ -190,7 +201,7 @@ def test_only_the_files_that_git_tracks_are_read_in_a_repository(write, check, f
 def test_findings_are_a_json_document_or_commands_of_github(write, check):
     write("a,b.txt", "100% {{recipient.teir}}\n{{recipient.x}}")
     document = json.loads(check("a,b.txt", "--json").out)
-    assert document["files"], document["known"] == (1, 0)
+    assert (document["files"], document["known"], document["event"]) == (1, 0, [])
     assert document["findings"][0] == {
         "file": "a,b.txt",
         "line": 1,

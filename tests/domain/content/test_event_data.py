@@ -24,6 +24,8 @@ ORDER = {
     "items": [{"name": "Lamp", "price": 12.5}, {"name": "Rug", "price": 99}],
     "empty": "",
     "nothing": [],
+    "tags": ["new", "a & b"],
+    "numbers": [1],
 }
 
 
@@ -41,6 +43,11 @@ def preview(source: str, event: Mapping[str, object] = ORDER, surface: str = "te
         ("{{event['customer']['City']}}", "Bern"),
         ("{{event.items[1].name}} {{event.items.0.name}}", "Rug Lamp"),
         ("{{event.items[0].price | number: 2}}", "12.50"),
+        ("{{event.items[0].price | times: 1.2 | minus: 5 | number: 1}}", "10.0"),
+        ("{{event.tags | first | upper}}", "NEW"),
+        ('{{event.tags | join: ", " | default: "none"}}', "new, a & b"),
+        ('{{event.nothing | join: ", " | default: "none"}}{{event.nothing | first}}', ""),
+        ('{{event.missing | join: ", " | default: "none"}}{{event.missing | first}}', "none"),
         ("{{event.total}} {{event.paid}}", "120 true"),
         ('{{event.placed | date: "long"}}', "20 November 2026"),
         ("{{event.missing}}{{event.missing.member}}{{event.items[9].name}}{{event.empty}}", ""),
@@ -82,6 +89,10 @@ def test_a_path_has_at_most_eight_parts():
         "{{event.at | date: '%B'}}",
         "{{ event.Items|lookup:'a' }}",
         "{{event.total|floatformat:2}}",
+        "{{event.total | plus: 1}}",
+        "{{event.total | plus: event.tax | number: 2}}",
+        "{{event.tags | join: '<br>'}}",
+        "{{event.tags | join}}",
         "{{event.name | default: name}}",
         "{{#if (eq event.a 1)}}a{{/if}}",
         "{{#if event.items.[0]}}a{{/if}}",
@@ -109,6 +120,11 @@ def test_what_is_no_portable_grammar_is_code_of_an_esp(source):
         (
             "{{event.total | upper}}",
             '`event.total` is a number. Here, it must be a text, such as "gold".',
+        ),
+        ("{{event.total | join: ', '}}", "`event.total` is a number. Here, it must be a list."),
+        (
+            "{{event.numbers | first}}",
+            "`event.numbers` has a number. Here, it must be a list of texts.",
         ),
         (
             "{{#if event.order_id > 1}}a{{/if}}",

@@ -60,6 +60,21 @@ def test_a_number_is_rounded(decimals, value, shown, make_field):
 
 
 @pytest.mark.parametrize(
+    ("filters", "value", "shown"),
+    [
+        ("plus: 0.2 | number: 2", 0.1, "0.30"),
+        ("minus: 3 | number: 0", 1, "-2"),
+        ("times: 3 | number: 1", 1.15, "3.5"),
+        ("times: 999999999 | number: 0", 9007199254740991, "9007199245733791745259009"),
+        ("plus: 1 | times: -2 | number: 0", 3, "-8"),
+        ("plus: 1 | number: 0", None, ""),
+    ],
+)
+def test_a_number_is_calculated_as_it_is_written(filters, value, shown, make_field):
+    assert preview(make_field, filters, value, DataType.NUMBER) == shown
+
+
+@pytest.mark.parametrize(
     ("style", "shown"),
     [
         ("long", "5 March 2026"),
@@ -96,6 +111,10 @@ def test_the_result_of_a_filter_is_a_text(make_field):
         ('date: "iso"', DataType.TEXT, "`date` requires a date or datetime, but this field"),
         ("number: 2 | upper", DataType.NUMBER, "The filter `number` must be the last one."),
         ("upper | number: 2", DataType.TEXT, "a number, but the result of `upper` is a text."),
+        ("plus: 1", DataType.NUMBER, "Write `number` after `plus`: ESPs show other numbers"),
+        ("times: 2 | upper", DataType.NUMBER, "a text, but the result of `times` is a number."),
+        ("first", DataType.TEXT, "The filter `first` must be the first one, and requires event"),
+        ("upper | join: '-'", DataType.TEXT, "The filter `join` must be the first one"),
     ],
 )
 def test_a_filter_requires_its_type(filters, data_type, message, make_field):

@@ -145,4 +145,4 @@ def test_data_that_is_no_list_is_refused():
     with pytest.raises(InvalidContent) as refused:
         preview("{{#each event.id as line}}a{{/each}}")
     (violation,) = refused.value.violations
-    assert violation.reason == "`event.id` is a number. A loop requires a list."
+    assert violation.reason == "`event.id` is a number. Here, it must be a list."

@@ -23,6 +23,7 @@ from recipient_fields.domain.esp import (
     derive_codes,
     export_content,
 )
+from recipient_fields.domain.esp.filtered_codes import UNKNOWN
 from recipient_fields.domain.esp.profiles.profile import FilterForm, FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes
 
@@ -40,7 +41,21 @@ EXAMPLES = {
     FilterName.URL: "city | url",
     FilterName.NUMBER: "visits | number: 2",
     FilterName.DATE: 'seen | date: "long"',
+    **{
+        name: f"visits | {name.value}: 2 | number: 1"
+        for name in (FilterName.PLUS, FilterName.MINUS, FilterName.TIMES)
+    },
+    FilterName.FIRST: "tags | first",
+    FilterName.JOIN: 'tags | join: ", "',
 }
+LISTS = (FilterName.FIRST, FilterName.JOIN)
+
+
+def example(name: FilterName) -> str:
+    """Return a reference with the filter."""
+    return f"{{{{{'event' if name in LISTS else 'recipient'}.{EXAMPLES[name]}}}}}"
+
+
 EVERY_FILTER = pytest.mark.parametrize(
     ("esp", "name"),
     [
@@ -90,8 +105,9 @@ def refusal(export):
     """Export a reference, and return why it is refused."""
 
     def run(esp: Esp, reference: str, **options: object) -> str:
+        root = "event" if reference.startswith("tags") else "recipient"
         with pytest.raises(InvalidContent) as invalid:
-            export(esp, f"{{{{recipient.{reference}}}}}", **options)
+            export(esp, f"{{{{{root}.{reference}}}}}", **options)
         (violation,) = invalid.value.violations
         return violation.message
 
@@ -109,6 +125,14 @@ CODES = [
     (Esp("iterable"), "city | lower | title", "{{capitalize (lower (lower city))}}"),
     (Esp("iterable"), 'born | date: "us"', '{{dateFormat born format="MM/dd/yyyy" tz="UTC"}}'),
     (Esp("mailchimp"), "city | title", "*|TITLE:CITY|*"),
+    (
+        Esp("customerio"),
+        "visits | plus: 1.5 | times: -2 | number: 0",
+        (
+            '{% if customer.visits != nil and customer.visits != "" %}'
+            "{{ customer.visits | plus: 1.5 | times: -2 | round }}{% endif %}"
+        ),
+    ),
     (Esp("brevo"), "city | title", "{{ contact.CITY|default_if_none:''|title }}"),
 ]
 BLOCKS = [
@@ -153,25 +177,30 @@ def test_a_default_is_written_in_a_block(esp, reference, end, export):
 
 @EVERY_FILTER
 def test_an_esp_has_a_code_with_a_source_or_a_reason_for_each_filter(esp, name, export, refusal):
-    form = BUILT_IN[esp].filters.forms[name]
+    form = BUILT_IN[esp].filters.forms.get(name, UNKNOWN)
     if isinstance(form, FilterRefusal):
         message = refusal(esp, EXAMPLES[name])
-        assert message.endswith(form.reason.replace("{title}", BUILT_IN[esp].title))
+        events = BUILT_IN[esp].events
+        reason = events if isinstance(events, str) and name in LISTS else form.reason
+        assert message.endswith(reason.replace("{title}", BUILT_IN[esp].title))
         assert bool(form.source) is (form.strength is not Strength.NONE)
         return
-    warnings = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").warnings
+    warnings = export(esp, example(name)).warnings
     assert form.source
     is_secondary = form.strength is Strength.SECONDARY
     texts = [each.message for each in warnings if each.code is WarningCode.SECONDARY_SOURCES]
     assert any(f"`{name.value}`" in each for each in texts) is is_secondary
+    number = BUILT_IN[esp].filters.forms[FilterName.NUMBER]
     has_difference = bool(form.differences or form.difference_of_instants)
+    if isinstance(number, FilterForm) and "number" in EXAMPLES[name]:
+        has_difference = has_difference or bool(number.differences)
     assert any(each.code is WarningCode.FILTER_DIFFERENCE for each in warnings) is has_difference
 
 
 @EVERY_FILTER
 def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
-    if isinstance(BUILT_IN[esp].filters.forms[name], FilterForm):
-        code = export(esp, f"{{{{recipient.{EXAMPLES[name]}}}}}").content
+    if isinstance(BUILT_IN[esp].filters.forms.get(name), FilterForm):
+        code = export(esp, example(name)).content
         warnings = export_content(parse_content(code), FieldCodes.of([]), esp).warnings
         assert [each for each in warnings if each.code.kind is WarningKind.MISTAKE] == []
 
