@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -91,15 +92,17 @@ def test_a_key_unknown_to_the_service_raises_key_refused(storage, organization_i
     assert KEY not in str(refused.value)
 
 
-@each_call
-@pytest.mark.parametrize("key", ["", "rfk\n", "rfk_1\r\nX: y", "rfk 1", "rfk_ä", "=", "a=b"])
-def test_a_key_that_a_header_can_not_contain_is_refused_and_not_sent(organization_id, call, key):
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [*zip(CALLS, cycle(["", "rfk\n", "rfk_1\r\nX: y", "rfk 1", "rfk_ä", "=", "a=b"]))],
+)
+def test_a_key_that_a_header_can_not_contain_is_refused_and_not_sent(organization_id, name, key):
     with (
         stub_server(lambda _: StubResponse(200)) as server,
         client_at(server.url, {organization_id: key}) as client,
         pytest.raises(KeyRefused),
     ):
-        call(client, organization_id)
+        CALLS[name](client, organization_id)
     assert server.requests == []
 
 

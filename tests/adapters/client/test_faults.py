@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -72,9 +73,22 @@ WRITES: Mapping[str, Callable[[RecipientFields], object]] = {
     "delete": lambda client: client.delete_field(ORGANIZATION, CITY),
 }
 CALLS = {**READS, **WRITES}
-each_read = pytest.mark.parametrize("call", READS.values(), ids=READS)
 each_write = pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+
+
+def in_pairs(calls: Mapping[str, object], **others: Iterable[object]) -> pytest.MarkDecorator:
+    """Run a test with each call and each value of the other argument, in as many pairs as needed.
+
+    Which calls are retried depends on their methods, and the rest is the same for all of them.
+    """
+    ((name, values),) = others.items()
+    listed = [*values]
+    pairs = zip(cycle(calls.items()), cycle(listed), range(max(len(calls), len(listed))))
+    cases = [
+        pytest.param(call, value, id=f"{key}, {value!s:.40}") for (key, call), value, _ in pairs
+    ]
+    return pytest.mark.parametrize(("call", name), cases)
 
 
 def valid_response(request: ReceivedRequest) -> StubResponse:
@@ -82,8 +96,7 @@ def valid_response(request: ReceivedRequest) -> StubResponse:
     if request.method == "DELETE":
         return StubResponse(204)
     if request.method == "GET" and not request.path.endswith("/city"):
-        listed = {"recipient_fields": [DOCUMENT]}
-        return StubResponse.json(listed, ETag='"1-19c"', **{"Total-Count": "1"})
+        return list_response(DOCUMENT, Total_Count="1")
     response = StubResponse.json({"recipient_field": DOCUMENT}, ETag=TAG)
     return evolve(response, status=201) if request.method == "POST" else response
 
@@ -129,7 +142,7 @@ def test_a_successful_call_sends_one_request(call):
     assert ("content-type" in request.headers) is bool(request.body)
 
 
-FAILURES = {
+FAILURES: dict[str, Any] = {
     "unavailable": unavailable(),
     "overloaded": unavailable("overloaded"),
     "keys can't be checked": unavailable("api_key_validation_unavailable"),
@@ -143,10 +156,9 @@ FAILURES = {
 }
 
 
-@each_read
-@pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
+@in_pairs(READS, failure=FAILURES)
 def test_a_read_is_retried_until_it_succeeds(call, failure):
-    with stub_service(in_turn([failure, failure], valid_response)) as (server, client):
+    with stub_service(in_turn([FAILURES[failure]] * 2, valid_response)) as (server, client):
         call(client)
     assert len(server.requests) == 3
 
@@ -213,8 +225,7 @@ def test_a_retry_waits_as_long_as_retry_after_says():
     assert len(server.requests) == 2
 
 
-@each_call
-@pytest.mark.parametrize("after", ["3", "100000", "9" * 400, "Fri, 31 Dec 2100 23:59:59 GMT"])
+@in_pairs(CALLS, after=["3", "100000", "9" * 400, "Fri, 31 Dec 2100 23:59:59 GMT"])
 def test_a_retry_after_beyond_the_deadline_fails_immediately(call, after, waits: list[float]):
     with stub_service(always(unavailable("overloaded", after))) as (server, client):
         assert error_message(call, client) == "Not now."
@@ -248,11 +259,7 @@ def test_a_response_above_the_size_limit_is_an_error():
     assert len(server.requests) == 1
 
 
-each_redirect = pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-
-
-@each_call
-@each_redirect
+@in_pairs(CALLS, status=[301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(call, status):
     with stub_server(lambda _: StubResponse(200)) as target:
         headers = {"Location": f"{target.url}/api/v1/recipient_fields"}
@@ -323,47 +330,37 @@ def test_an_unexpected_successful_status_raises_storage_unavailable(status):
         assert str(status) in error_message(READS["get"], client)
 
 
-LISTED = {"recipient_fields": [DOCUMENT]}
+def list_response(*fields: object, etag: str | None = '"1-19c"', **headers: str) -> StubResponse:
+    """Return a list. Underscores in the names of headers are hyphens."""
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    tag = {} if etag is None else {"ETag": etag}
+    return StubResponse.json({"recipient_fields": fields}, **tag, **sent)
+
+
 INVALID_LIST_RESPONSES = {
-    "no ETag": StubResponse.json(LISTED, **{"Total-Count": "1"}),
-    "an ETag that is not that of a catalog": StubResponse.json(
-        LISTED, ETag='"a"', **{"Total-Count": "1"}
-    ),
-    "no Total-Count": StubResponse.json(LISTED, ETag='"1-19c"'),
-    "an invalid Total-Count": StubResponse.json(LISTED, ETag='"1-19c"', **{"Total-Count": "-1"}),
+    "no ETag": list_response(DOCUMENT, etag=None, Total_Count="1"),
+    "an ETag that is not that of a catalog": list_response(DOCUMENT, etag='"a"', Total_Count="1"),
+    "no Total-Count": list_response(DOCUMENT),
+    "an invalid Total-Count": list_response(DOCUMENT, Total_Count="-1"),
     "no array": StubResponse.json({"recipient_fields": {}}, ETag='"1-19c"', **{"Total-Count": "0"}),
-    "items that are not objects": StubResponse.json(
-        {"recipient_fields": [5]}, ETag='"1-19c"', **{"Total-Count": "1"}
-    ),
+    "items that are not objects": list_response(5, Total_Count="1"),
     **{
-        f"the id {number}": StubResponse.json(
-            {"recipient_fields": [{**DOCUMENT, "id": number}]},
-            ETag='"1-19c"',
-            **{"Total-Count": "1"},
-        )
+        f"the id {number}": list_response({**DOCUMENT, "id": number}, Total_Count="1")
         for number in (0, -1, 2**53)
     },
     "no recipient_fields": StubResponse.json({}, ETag='"1-19c"', **{"Total-Count": "0"}),
 }
 INVALID_CATALOG_RESPONSES = {
-    "fewer fields than Total-Count": StubResponse.json(
-        LISTED, ETag='"1-19c"', **{"Total-Count": "2"}
-    ),
-    "one field twice": StubResponse.json(
-        {"recipient_fields": [DOCUMENT] * 2}, ETag='"1-19c"', **{"Total-Count": "2"}
-    ),
+    "fewer fields than Total-Count": list_response(DOCUMENT, Total_Count="2"),
+    "one field twice": list_response(DOCUMENT, DOCUMENT, Total_Count="2"),
 }
 INVALID_PAGE_RESPONSES = {
-    "a link that is not next": StubResponse.json(
-        LISTED, ETag='"1-19c"', **{"Total-Count": "2", "Link": '</x>; rel="prev"'}
+    "a link that is not next": list_response(DOCUMENT, Total_Count="2", Link='</x>; rel="prev"'),
+    "a link without a cursor": list_response(
+        DOCUMENT, Total_Count="2", Link='</x?limit=1>; rel="next"'
     ),
-    "a link without a cursor": StubResponse.json(
-        LISTED, ETag='"1-19c"', **{"Total-Count": "2", "Link": '</x?limit=1>; rel="next"'}
-    ),
-    "a next page after an empty one": StubResponse.json(
-        {"recipient_fields": []},
-        ETag='"1-19c"',
-        **{"Total-Count": "2", "Link": '</x?cursor=a>; rel="next"'},
+    "a next page after an empty one": list_response(
+        Total_Count="2", Link='</x?cursor=a>; rel="next"'
     ),
 }
 
@@ -446,11 +443,8 @@ def test_the_client_reads_the_whole_list_if_the_service_rejects_the_cursor():
             return error_response(400, "invalid_parameter")
         if "limit" in request.query:
             link = '</api/v1/recipient_fields?limit=1&cursor=a>; rel="next"'
-            headers = {"Total-Count": "2", "Link": link}
-            first_page = {"recipient_fields": documents[:1]}
-            return StubResponse.json(first_page, ETag='"1-19c"', **headers)
-        listed = {"recipient_fields": documents}
-        return StubResponse.json(listed, ETag='"1-19c"', **{"Total-Count": "2"})
+            return list_response(documents[0], Total_Count="2", Link=link)
+        return list_response(*documents, Total_Count="2")
 
     query = FieldQuery(limit=1)
     with stub_service(handler) as (server, client):

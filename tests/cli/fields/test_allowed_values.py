@@ -4,104 +4,76 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import OrganizationId
+from ...support.command_line import Run
+from .conftest import Commands
 
-from ...support.command_line import CommandLine, Run
+JSON = "use red,green or a JSON array"
+STORED: dict[tuple[str, str], object] = {
+    ("text", '\n["gold", "\\u00e9"]'): ["gold", "é"],
+    ("number", "[3, 1, 2.5]"): [3, 1, 2.5],
+    ("boolean", " null "): None,
+    ("text", " red, light green ,blue"): ["red", "light green", "blue"],
+    ("text", "5,true,null,{}"): ["5", "true", "null", "{}"],
+    ("text", '"gold",[x]'): ['"gold"', "[x]"],
+    ("number", "3, 1,2.5,-1e3"): [3, 1, 2.5, -1000],
+    ("number", "5"): [5],
+    ("datetime", "2026-11-20T10:15:00+01:00"): ["2026-11-20T09:15:00.000Z"],
+}
+"""What is stored for a data type and a value of the option."""
+MALFORMED = ("[", "[1,]", "[1] [2]", "['gold']", "[" * 500_000 + "]" * 500_000, f"[{'1' * 5_000}]")
+"""Texts that begin with a bracket and are not JSON."""
+INVALID = {
+    "text": ("[]", "[1]", '["\udcff"]', "[" * 900 + "]" * 900, "", "gold,", "\udcff"),
+    "number": (
+        *('["1"]', "[1e999]", f"[{'1' * 4_000}]", "one,2", "1,null", "1e999"),
+        *("1," + "[" * 50_000, "1" * 5_000),
+    ),
+    "boolean": ("true,false",),
+}
 
 
-def create(cli: CommandLine, organization: OrganizationId, data_type: str, values: str) -> Run:
-    arguments = ("--organization", organization, "--name", "N", "--data-type", data_type)
-    return cli("fields", "create", *arguments, "--allowed-values", values, "--json")
+def create(commands: Commands, data_type: str, values: str) -> Run:
+    arguments = ("--name", "N", "--data-type", data_type, "--allowed-values", values, "--json")
+    return commands("fields create", *arguments)
 
 
-@pytest.mark.parametrize(
-    ("data_type", "values", "expected"),
-    [
-        ("text", '\n["gold", "\\u00e9"]', ["gold", "é"]),
-        ("number", "[3, 1, 2.5]", [3, 1, 2.5]),
-        ("boolean", " null ", None),
-    ],
-)
-def test_a_json_array_keeps_its_order_and_null_permits_every_value(
-    cli: CommandLine, acme: OrganizationId, data_type: str, values: str, expected: object
+@pytest.mark.parametrize(("data_type", "values"), STORED, ids=ascii)
+def test_the_values_are_stored_in_order_with_the_data_type_of_the_field(
+    commands: Commands, data_type: str, values: str
 ) -> None:
-    field = create(cli, acme, data_type, values).document()["recipient_field"]
+    field = create(commands, data_type, values).document()["recipient_field"]
 
-    assert field["allowed_values"] == expected
-
-
-@pytest.mark.parametrize(
-    ("data_type", "values", "expected"),
-    [
-        ("text", " red, light green ,blue", ["red", "light green", "blue"]),
-        ("text", "5,true,null,{}", ["5", "true", "null", "{}"]),
-        ("text", '"gold",[x]', ['"gold"', "[x]"]),
-        ("number", "3, 1,2.5,-1e3", [3, 1, 2.5, -1000]),
-        ("number", "5", [5]),
-        ("datetime", "2026-11-20T10:15:00+01:00", ["2026-11-20T09:15:00.000Z"]),
-    ],
-)
-def test_values_separated_by_commas_have_the_data_type_of_the_field(
-    cli: CommandLine, acme: OrganizationId, data_type: str, values: str, expected: list[object]
-) -> None:
-    field = create(cli, acme, data_type, values).document()["recipient_field"]
-
-    assert field["allowed_values"] == expected
+    assert field["allowed_values"] == STORED[data_type, values]
 
 
-@pytest.mark.parametrize(
-    "values",
-    ["[", "[1,]", "[1] [2]", "['gold']", "[" * 500_000 + "]" * 500_000, f"[{'1' * 5_000}]"],
-    ids=lambda text: ascii(text[:12]),
-)
+@pytest.mark.parametrize("values", MALFORMED, ids=lambda text: ascii(text[:12]))
 def test_invalid_json_that_begins_with_a_bracket_is_a_usage_error(
-    cli: CommandLine, acme: OrganizationId, values: str
+    commands: Commands, values: str
 ) -> None:
-    message = create(cli, acme, "number", values).usage_error()
+    message = create(commands, "number", values).usage_error()
 
-    assert message.startswith("Invalid value for '--allowed-values': use red,green or a JSON array")
+    assert message.startswith(f"Invalid value for '--allowed-values': {JSON}")
 
 
 @pytest.mark.parametrize(
     ("data_type", "values"),
-    [
-        ("text", "[]"),
-        ("text", "[1]"),
-        ("text", '["\udcff"]'),
-        ("text", "[" * 900 + "]" * 900),
-        ("text", ""),
-        ("text", "gold,"),
-        ("text", "\udcff"),
-        ("number", '["1"]'),
-        ("number", "[1e999]"),
-        ("number", f"[{'1' * 4_000}]"),
-        ("number", "one,2"),
-        ("number", "1,null"),
-        ("number", "1e999"),
-        ("number", "1," + "[" * 50_000),
-        ("number", "1" * 5_000),
-        ("boolean", "true,false"),
-    ],
+    [(data_type, values) for data_type, each in INVALID.items() for values in each],
     ids=lambda text: ascii(text[:20]),
 )
 def test_invalid_values_are_reported_on_one_line_and_nothing_is_stored(
-    cli: CommandLine, acme: OrganizationId, data_type: str, values: str
+    commands: Commands, data_type: str, values: str
 ) -> None:
-    assert create(cli, acme, data_type, values).failure().startswith("allowed_values")
-    assert cli("fields", "list", "--organization", acme, "--json").document() == {
-        "recipient_fields": []
-    }
+    assert create(commands, data_type, values).failure().startswith("allowed_values")
+    assert commands.stored == []
 
 
-def test_an_update_has_values_of_the_stored_data_type(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
-    created = create(cli, acme, "number", "1").document()["recipient_field"]
+def test_an_update_has_values_of_the_stored_data_type(commands: Commands) -> None:
+    create(commands, "number", "1").document()
 
-    for reference in (created["id"], created["key"]):
-        update = ("fields", "update", reference, "--organization", acme, "--json")
-        updated = cli(*update, "--allowed-values", "2, 3.5").document()["recipient_field"]
+    for reference in ("1", "n"):
+        update = f"fields update {reference}"
+        updated = commands.changed(f"{update} --allowed-values '2, 3.5'")
         assert updated["allowed_values"] == [2, 3.5]
         for invalid, index in (('["1"]', 0), ("2,x", 1)):
-            failure = cli(*update, "--allowed-values", invalid).failure()
+            failure = commands(f"{update} --json", "--allowed-values", invalid).failure()
             assert failure.startswith(f"allowed_values.{index}: ")

@@ -1,20 +1,17 @@
-"""The commands `recipient-fields fields`."""
+"""The commands `recipient-fields fields`, for an organization with a manual field."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from fnmatch import fnmatchcase
 
 import pytest
 
-from recipient_fields.application import Core, render_field
-from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import (
     ADMINISTRATOR,
     DataType,
     Denied,
     Operation,
-    OrganizationId,
     RecipientField,
     decide,
 )
@@ -23,36 +20,24 @@ from recipient_fields.domain.integrations import EspField
 
 from ...support.command_line import CommandLine, Script
 from ...support.interruptions import delete_integrations_after_a_taken_key
+from .conftest import Commands, rendered
 
-
-def stored(core: Core, organization: OrganizationId) -> list[dict[str, Any]]:
-    return [rendered(field) for field in core.fields.list_fields(organization).fields]
-
-
-def rendered(field: RecipientField) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(render_json(render_field(field)))
-    return document
+pytestmark = pytest.mark.usefixtures("manual")
 
 
 def test_list_prints_every_field_as_the_api_renders_it(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
-    manual: RecipientField,
-    foreign: RecipientField,
+    commands: Commands, foreign: RecipientField
 ) -> None:
-    document = cli("fields", "list", "--organization", acme, "--json").document()
+    document = commands("fields list --json").document()
 
-    assert document == {"recipient_fields": stored(core, acme)}
-    assert [field["id"] for field in document["recipient_fields"]] == [manual.id, foreign.id]
+    assert document == {"recipient_fields": commands.stored}
+    assert [field["key"] for field in commands.stored] == ["preferred_shop", foreign.key]
 
 
-def test_list_prints_a_table_by_default(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    assert cli("fields", "list", "--organization", acme).table() == [
+def test_list_prints_a_table_by_default(commands: Commands) -> None:
+    assert commands("fields list").table() == [
         "ID  KEY             NAME            TYPE  SOURCE  ALLOWED VALUES",
-        f"{manual.id:<2}  preferred_shop  Preferred shop  text  manual  -",
+        "1   preferred_shop  Preferred shop  text  manual  -",
     ]
 
 
@@ -68,34 +53,30 @@ def test_list_prints_a_table_by_default(
     ids=["short", "escaped", "many", "just fits", "too long"],
 )
 def test_list_shortens_long_allowed_values(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField, values: list[str], shown: str
+    commands: Commands, values: list[str], shown: str
 ) -> None:
-    update = ("fields", "update", manual.id, "--organization", acme)
-    assert cli(*update, "--allowed-values", json.dumps(values)).status == 0
+    commands.changed(f"fields update 1 --allowed-values '{json.dumps(values)}'")
 
-    _, row = cli("fields", "list", "--organization", acme).table()
+    _, row = commands("fields list").table()
 
     assert row.endswith(f"  manual  {shown}")
 
 
-def test_show_prints_every_member_as_the_api_renders_it(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    for reference in (manual.id, manual.key):
-        shown = cli("fields", "show", reference, "--organization", acme, "--json").document()
-        assert shown == {"recipient_field": rendered(manual)}
+def test_show_prints_every_member_as_the_api_renders_it(commands: Commands) -> None:
+    for reference in ("1", "preferred_shop"):
+        shown = commands(f"fields show {reference} --json").document()
+        assert [shown] == [{"recipient_field": each} for each in commands.stored]
 
 
-def test_show_prints_a_table_by_default(cli: CommandLine, acme: OrganizationId) -> None:
-    created = cli(
-        *("fields", "create", "--organization", acme, "--json"),
-        *("--name", "Größe", "--data-type", "number", "--key", "size"),
-        *("--allowed-values", "36,37.5", "--insertion-code", "{{\n}}"),
-    ).document()["recipient_field"]
+def test_show_prints_a_table_by_default(commands: Commands) -> None:
+    created = commands.changed(
+        "fields create --name Größe --data-type number --key size --allowed-values 36,37.5"
+        " --insertion-code '{{\n}}'"
+    )
 
-    assert cli("fields", "show", "size", "--organization", acme).table()[:14] == [
+    assert commands("fields show size").table()[:14] == [
         "MEMBER                   VALUE",
-        "id                       1",
+        "id                       2",
         "name                     Größe",
         "key                      size",
         "data_type                number",
@@ -111,62 +92,42 @@ def test_show_prints_a_table_by_default(cli: CommandLine, acme: OrganizationId) 
     ]
 
 
-def test_create_stores_every_option_in_a_manual_field(
-    cli: CommandLine, core: Core, acme: OrganizationId
-) -> None:
-    created = cli(
-        *("fields", "create", "--organization", acme, "--json"),
-        *("--name", "Größe", "--data-type", "number", "--key", "size"),
-        *("--allowed-values", "[36, 37.5]", "--not-insertable"),
-        *("--insertion-code", "%%=v(@size)=%%", "--value-expression", "@size"),
-    ).document()
-
-    created_at = created["recipient_field"]["created_at"]
-    assert created == {
-        "recipient_field": {
-            "id": 1,
-            "name": "Größe",
-            "key": "size",
-            "data_type": "number",
-            "allowed_values": [36, 37.5],
-            "insertable": False,
-            "source": "manual",
-            "integration_id": None,
-            "esp_field_name": None,
-            "custom_insertion_code": "%%=v(@size)=%%",
-            "custom_value_expression": "@size",
-            "created_at": created_at,
-            "updated_at": created_at,
-        }
-    }
-    assert stored(core, acme) == [created["recipient_field"]]
-
-
-def test_create_without_json_prints_the_id_and_the_key(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
-    run = cli("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
-
-    assert run.messages() == (
-        "The key will be shop. It can't be changed later; use --key to choose another.\n"
-        "Created field 1, Shop, with the key shop.\n"
+def test_create_stores_every_option_in_a_manual_field(commands: Commands) -> None:
+    created = commands.changed(
+        "fields create --name Größe --data-type number --key size --allowed-values '[36, 37.5]'"
+        " --not-insertable --insertion-code '%%=v(@size)=%%' --value-expression @size"
     )
-    assert run.out == ""
 
-
-def test_create_with_json_prints_the_derived_key_to_standard_error(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
-    arguments = ("--organization", acme, "--name", "Größe", "--data-type", "text", "--json")
-
-    run = cli("fields", "create", *arguments)
-
-    assert run.document()["recipient_field"]["key"] == "grosse"
-    assert run.messages().startswith("The key will be grosse. ")
+    assert created == {
+        "id": 2,
+        "name": "Größe",
+        "key": "size",
+        "data_type": "number",
+        "allowed_values": [36, 37.5],
+        "insertable": False,
+        "source": "manual",
+        "integration_id": None,
+        "esp_field_name": None,
+        "custom_insertion_code": "%%=v(@size)=%%",
+        "custom_value_expression": "@size",
+        "created_at": created["created_at"],
+        "updated_at": created["created_at"],
+    }
+    assert commands.stored[1:] == [created]
 
 
 KEY_NOTICE = "The key will be grosse. It can't be changed later; use --key to choose another."
 PROMPT = "Create the field? [Y/n]"
+
+
+def test_create_prints_the_derived_key_to_standard_error(commands: Commands) -> None:
+    run = commands("fields create --name Größe --data-type text")
+    json_run = commands("fields create --name 'Größe 2' --data-type text --json")
+
+    assert run.messages() == f"{KEY_NOTICE}\nCreated field 2, Größe, with the key grosse.\n"
+    assert run.out == ""
+    assert json_run.document()["recipient_field"]["key"] == "grosse_2"
+    assert json_run.messages().startswith("The key will be grosse_2. ")
 
 
 @pytest.mark.parametrize(
@@ -182,77 +143,39 @@ PROMPT = "Create the field? [Y/n]"
     ids=["Enter", "y", "n", "end of input", "--yes", "--key"],
 )
 def test_create_at_a_terminal_requires_confirmation_only_of_a_derived_key(
+    commands: Commands,
     script: Script,
-    core: Core,
-    acme: OrganizationId,
     reply: str,
     options: list[str],
     status: int,
     keys: list[str],
     printed: list[str],
 ) -> None:
-    name = ("--name", "Größe", "--data-type", "text")
-    arguments = ("--organization", str(acme), *name, *options)
-    ended, shown = script.at_a_terminal("fields", "create", *arguments, reply=reply)
+    create = ("fields", "create", "--organization", commands.organization)
+    arguments = ("--name", "Größe", "--data-type", "text", *options)
+    ended, shown = script.at_a_terminal(*create, *arguments, reply=reply)
 
-    assert (ended, [field["key"] for field in stored(core, acme)]) == (status, keys)
-    assert (
-        sorted((each for each in (KEY_NOTICE, PROMPT, "Created") if each in shown), key=shown.index)
-        == printed
-    )
-
-
-def test_a_taken_key_is_reported(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
-) -> None:
-    arguments = ("--organization", acme, "--name", "N", "--key", manual.key, "--data-type", "text")
-
-    run = cli("fields", "create", *arguments)
-
-    assert run.failure().startswith("A recipient field with this key already exists.")
-    assert stored(core, acme) == [rendered(manual)]
+    assert (ended, [field["key"] for field in commands.stored[1:]]) == (status, keys)
+    found = [each for each in (KEY_NOTICE, PROMPT, "Created") if each in shown]
+    assert sorted(found, key=shown.index) == printed
 
 
 def test_the_key_of_a_synced_field_is_reported_with_its_esp_names_if_it_still_exists(
-    cli: CommandLine, core: Core, acme: OrganizationId, monkeypatch: pytest.MonkeyPatch
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    core, acme = commands.core, commands.organization
     emails = core.integrations.create_integration(acme, esp=Esp("braze"), name="Emails")
     core.integrations.create_integration(acme, esp=Esp("sfmc"), name="Journeys")
     tier = EspField(name="Tier", data_type=DataType.TEXT)
     core.integrations.sync_fields(acme, emails.id, [tier])
+    create = "fields create --name N --key tier --data-type text"
 
-    arguments = ("--organization", acme, "--name", "N", "--key", "tier", "--data-type", "text")
-    run = cli("fields", "create", *arguments)
-
-    assert run.failure().endswith("Its names there: Tier at Emails, tier at Journeys.")
+    assert commands(create).failure().endswith("Its names there: Tier at Emails, tier at Journeys.")
 
     delete_integrations_after_a_taken_key(monkeypatch, core, acme)
-    run = cli("fields", "create", *arguments)
 
-    assert run.failure().startswith("A synced field has this key")
-    assert stored(core, acme) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"name": ""}, "name: "),
-        ({"name": "Цена"}, "key: A key can be derived only from letters a-z and digits 0-9"),
-        ({"key": "shop\n"}, "key: "),
-        ({"key": "\udcff"}, "key: "),
-        ({"insertion-code": ""}, "custom_insertion_code: "),
-        ({"value-expression": "a\0b"}, "custom_value_expression: "),
-    ],
-    ids=ascii,
-)
-def test_an_invalid_member_is_reported_on_one_line_and_nothing_is_stored(
-    cli: CommandLine, core: Core, acme: OrganizationId, options: dict[str, str], message: str
-) -> None:
-    usual = {"organization": str(acme), "name": "Shop", "data-type": "text"}
-    arguments = [f"--{name}={value}" for name, value in {**usual, **options}.items()]
-
-    assert cli("fields", "create", *arguments, "--json").failure().startswith(message)
-    assert stored(core, acme) == []
+    assert commands(create).failure().startswith("A synced field has this key")
+    assert [field["key"] for field in commands.stored] == ["preferred_shop"]
 
 
 @pytest.mark.parametrize("missing", ["--organization", "--name", "--data-type"])
@@ -265,159 +188,134 @@ def test_create_reports_a_missing_option(cli: CommandLine, missing: str) -> None
     assert run.usage_error().startswith(f"Missing option '{missing}'.")
 
 
-@pytest.mark.parametrize(
-    ("options", "members"),
-    [
-        (["--name", "Favourite shop"], {"name": "Favourite shop"}),
-        (["--allowed-values", '["Rome"]'], {"allowed_values": ["Rome"]}),
-        (["--not-insertable"], {"insertable": False}),
-        (["--insertion-code", "{{shop}}"], {"custom_insertion_code": "{{shop}}"}),
-        (["--value-expression", "shop"], {"custom_value_expression": "shop"}),
-        (
-            ["--name", "S", "--insertion-code", "s", "--not-insertable"],
-            {"name": "S", "custom_insertion_code": "s", "insertable": False},
-        ),
-    ],
-)
+CHANGED: dict[str, dict[str, object]] = {
+    "preferred_shop --name 'Favourite shop'": {"name": "Favourite shop"},
+    "1 --name S": {"name": "S"},
+    """1 --allowed-values '["Rome"]'""": {"allowed_values": ["Rome"]},
+    "1 --not-insertable": {"insertable": False},
+    "1 --insertion-code {{shop}}": {"custom_insertion_code": "{{shop}}"},
+    "1 --value-expression shop": {"custom_value_expression": "shop"},
+    "1 --name S --insertion-code s --not-insertable": {
+        "name": "S",
+        "custom_insertion_code": "s",
+        "insertable": False,
+    },
+}
+
+
+@pytest.mark.parametrize(("options", "members"), CHANGED.items(), ids=CHANGED)
 def test_update_changes_only_the_members_of_its_options(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
-    manual: RecipientField,
-    options: list[str],
-    members: dict[str, object],
+    commands: Commands, options: str, members: dict[str, object]
 ) -> None:
-    updated = cli(
-        "fields", "update", manual.key, "--organization", acme, *options, "--json"
-    ).document()["recipient_field"]
+    (before,) = commands.stored
+    updated = commands.changed(f"fields update {options}")
 
     assert updated["updated_at"] > updated["created_at"]
-    assert updated == {
-        **rendered(manual),
-        **members,
-        "updated_at": updated["updated_at"],
-    }
-    assert stored(core, acme) == [updated]
+    assert updated == {**before, **members, "updated_at": updated["updated_at"]}
+    assert commands.stored == [updated]
+    message = f"Updated field 1, {updated['name']}, with the key preferred_shop.\n"
+    assert commands(f"fields update {options}").messages() == message
 
 
-def test_update_accepts_an_id_or_a_key(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    message = "Updated field 1, S, with the key preferred_shop.\n"
-
-    for reference in (manual.id, manual.key):
-        run = cli("fields", "update", reference, "--organization", acme, "--name", "S")
-        assert run.messages() == message
-
-
-@pytest.mark.parametrize("clearing", [["--clear", "allowed-values"], ["--allowed-values", "null"]])
-def test_optional_members_can_be_cleared_at_once(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField, clearing: list[str]
-) -> None:
-    update = ("fields", "update", manual.id, "--organization", acme, "--json")
-    options = ("--allowed-values", '["a"]', "--insertion-code", "x", "--value-expression", "y")
+@pytest.mark.parametrize("clearing", ["--clear allowed-values", "--allowed-values null"])
+def test_optional_members_can_be_cleared_at_once(commands: Commands, clearing: str) -> None:
     members = ("allowed_values", "custom_insertion_code", "custom_value_expression")
-    field = cli(*update, *options).document()["recipient_field"]
+    values = """--allowed-values '["a"]' --insertion-code x --value-expression y"""
+    field = commands.changed(f"fields update 1 {values}")
     assert [field[member] for member in members] == [["a"], "x", "y"]
 
-    texts = ("--clear", "insertion-code", "--clear", "value-expression")
-    field = cli(*update, *clearing, *texts).document()["recipient_field"]
+    texts = "--clear insertion-code --clear value-expression"
+    field = commands.changed(f"fields update 1 {clearing} {texts}")
 
     assert [field[member] for member in members] == [None] * 3
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ["--insertion-code", "x", "--clear", "insertion-code"],
-            "Use either --insertion-code or --clear insertion-code.",
-        ),
-        (["--clear", "name"], "'name' is not one of 'allowed-values'"),
-        ([], "Nothing to change: use at least one of the options."),
-    ],
-    ids=["set and clear", "required", "none"],
+MISSING = (
+    "There is no such recipient field in this organization."
+    " `recipient-fields fields list` shows their ids and keys."
 )
-def test_an_update_with_contradictory_or_no_options_is_a_usage_error(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
-    manual: RecipientField,
-    options: list[str],
-    message: str,
-) -> None:
-    run = cli("fields", "update", manual.id, "--organization", acme, *options)
+CREATE = "create --name Shop --data-type text"
+REFUSED = {
+    "create --name '' --data-type text": (1, "name: *"),
+    "create --name Цена --data-type text": (
+        1,
+        "key: A key can be derived only from letters a-z and digits 0-9*",
+    ),
+    f"{CREATE} --key 'shop\n'": (1, "key: *"),
+    f"{CREATE} --key \udcff": (1, "key: *"),
+    f"{CREATE} --insertion-code ''": (1, "custom_insertion_code: *"),
+    f"{CREATE} --value-expression a\0b": (1, "custom_value_expression: *"),
+    f"{CREATE} --key preferred_shop": (1, "A recipient field with this key already exists.*"),
+    "show 2": (1, MISSING),
+    "update --name N 2": (1, MISSING),
+    "delete --yes 2": (1, MISSING),
+    "show -- shop": (1, MISSING),
+    "update --name N -- 01": (1, MISSING),
+    "delete --yes -- 9007199254740992": (1, MISSING),
+    "show Shop": (1, MISSING),
+    "update --name N ''": (1, MISSING),
+    "delete --yes \udcff": (1, MISSING),
+    "update 1 --insertion-code x --clear insertion-code": (
+        2,
+        "Use either --insertion-code or --clear insertion-code.*",
+    ),
+    "update 1 --clear name": (2, "*'name' is not one of 'allowed-values'*"),
+    "update 1": (2, "Nothing to change: use at least one of the options.*"),
+}
+"""The status and the message of each command, as a pattern. Status 2 is a usage error."""
 
-    assert message in run.usage_error()
-    assert stored(core, acme) == [rendered(manual)]
+
+@pytest.mark.parametrize(("command", "outcome"), REFUSED.items(), ids=map(ascii, REFUSED))
+def test_a_refused_command_reports_the_reason_and_changes_nothing(
+    commands: Commands, command: str, outcome: tuple[int, str]
+) -> None:
+    status, message = outcome
+    before = commands.stored
+
+    run = commands(f"fields {command}")
+
+    assert fnmatchcase(run.failure() if status == 1 else run.usage_error(), message)
+    assert commands.stored == before
 
 
 @pytest.mark.parametrize(
     ("command", "operation"),
     [
-        (["update", "--name", "Mine now"], Operation.UPDATE),
-        (["delete", "--yes"], Operation.DELETE),
-        (["delete"], Operation.DELETE),
+        ("update --name 'Mine now'", Operation.UPDATE),
+        ("delete --yes", Operation.DELETE),
+        ("delete", Operation.DELETE),
     ],
-    ids=["update", "delete", "without a prompt"],
 )
 def test_a_field_of_another_origin_is_not_changed_and_the_reason_is_reported(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
-    foreign: RecipientField,
-    command: list[str],
-    operation: Operation,
+    commands: Commands, foreign: RecipientField, command: str, operation: Operation
 ) -> None:
     decision = decide(ADMINISTRATOR, operation, foreign.origin)
     assert isinstance(decision, Denied)
 
-    run = cli("fields", *command, "--organization", acme, foreign.key, reply="y\n")
-
-    assert run.failure() == decision.reason
-    assert stored(core, acme) == [rendered(foreign)]
+    assert commands(f"fields {command} {foreign.key}", reply="y\n").failure() == decision.reason
+    assert commands.stored[1:] == [rendered(foreign)]
 
 
-@pytest.mark.parametrize("confirmed", [True, False])
-def test_delete_prompts_and_deletes_the_field_only_if_the_reply_is_yes(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField, confirmed: bool
+@pytest.mark.parametrize(
+    ("options", "reply", "prompts", "status", "message"),
+    [
+        ("", "y\n", True, 0, "Deleted field 1, Preferred shop.\n"),
+        ("", "n\n", True, 1, "Nothing was changed.\n"),
+        ("--yes", None, False, 0, "Deleted field 1, Preferred shop.\n"),
+    ],
+)
+def test_delete_prompts_unless_it_is_confirmed(
+    commands: Commands, options: str, reply: str | None, prompts: bool, status: int, message: str
 ) -> None:
-    reply = "y\n" if confirmed else "n\n"
+    before = commands.stored
 
-    run = cli("fields", "delete", manual.key, "--organization", acme, reply=reply)
+    run = commands(f"fields delete preferred_shop {options}", reply=reply)
 
-    assert (
+    prompt = (
         "Delete field 1, Preferred shop, with the key preferred_shop, of organization 1, Acme?"
         " [y/N]: "
-    ) in run.err
-    assert run.err.endswith(
-        "Deleted field 1, Preferred shop.\n" if confirmed else "Nothing was changed.\n"
     )
-    assert (run.status, run.out) == (0 if confirmed else 1, "")
-    assert stored(core, acme) == ([] if confirmed else [rendered(manual)])
-
-
-def test_delete_with_yes_does_not_prompt(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
-) -> None:
-    run = cli("fields", "delete", manual.id, "--organization", acme, "--yes")
-
-    assert run.messages() == "Deleted field 1, Preferred shop.\n"
-    assert stored(core, acme) == []
-
-
-@pytest.mark.parametrize("reference", ["2", "shop", "01", "9007199254740992", "Shop", "", "\udcff"])
-@pytest.mark.parametrize("command", [["show"], ["update", "--name", "N"], ["delete", "--yes"]])
-def test_a_missing_field_is_reported(
-    cli: CommandLine,
-    acme: OrganizationId,
-    manual: RecipientField,
-    command: list[str],
-    reference: str,
-) -> None:
-    run = cli("fields", *command, "--organization", acme, "--", reference)
-
-    assert run.failure() == (
-        "There is no such recipient field in this organization."
-        " `recipient-fields fields list` shows their ids and keys."
-    )
+    assert (prompt in run.err) is prompts
+    assert run.err.endswith(message) if prompts else run.err == message
+    assert (run.status, run.out) == (status, "")
+    assert commands.stored == (before if status else [])

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import Core, render_field
-from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.restoration import INTEGRATION_DELETED
 from recipient_fields.domain import (
     ADMINISTRATOR,
@@ -24,47 +22,48 @@ from recipient_fields.domain import (
     HistoryQuery,
     HistoryRecord,
     Operation,
-    OrganizationId,
     RecipientField,
     decide,
     format_instant,
     sync_channel,
 )
 
-from ...support.command_line import CommandLine
+from .conftest import Commands, rendered
 
 
-def records(core: Core, organization: OrganizationId) -> tuple[HistoryRecord, ...]:
-    """Return the records of an organization, the newest first."""
-    return core.fields.list_changes(organization, HistoryQuery(descending=True)).records
+def records(commands: Commands) -> tuple[HistoryRecord, ...]:
+    """Return the records of the organization, the newest first."""
+    query = HistoryQuery(descending=True)
+    return commands.core.fields.list_changes(commands.organization, query).records
 
 
-def rendered(field: RecipientField) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(render_json(render_field(field)))
-    return document
+def times(commands: Commands) -> list[str]:
+    return [format_instant(record.occurred_at) for record in records(commands)]
 
 
-def times(core: Core, organization: OrganizationId) -> list[str]:
-    return [format_instant(record.occurred_at) for record in records(core, organization)]
+def listed(commands: Commands, command: str) -> list[dict[str, Any]]:
+    (only,) = commands(f"{command} --json").document().items()
+    assert only[0] == "recipient_field_changes"
+    return list(only[1])
 
 
 @pytest.fixture
-def tier(core: Core, acme: OrganizationId) -> RecipientField:
+def tier(commands: Commands) -> RecipientField:
     """Create a field through the API and change it."""
-    service = core.fields.by(Author(API, id=7, name="rfk_0123…AuoE", request_id="r1"))
+    service = commands.core.fields.by(Author(API, id=7, name="rfk_0123…AuoE", request_id="r1"))
     draft = FieldDraft(name="Tier", data_type=DataType.TEXT, allowed_values=["gold", "silver"])
-    field = service.create_field(acme, draft)
+    field = service.create_field(commands.organization, draft)
     changes = FieldChanges(name="Level", allowed_values=["silver", "bronze"], insertable=False)
-    return service.update_field(acme, field.id, changes)
+    return service.update_field(commands.organization, field.id, changes)
 
 
 def test_list_prints_a_table_with_the_newest_change_first(
-    cli: CommandLine, core: Core, acme: OrganizationId, tier: RecipientField
+    commands: Commands, tier: RecipientField
 ) -> None:
-    cli("fields", "create", "--organization", acme, "--name", "Shop", "--data-type", "text")
+    commands("fields create --name Shop --data-type text")
 
-    third, second, first = times(core, acme)
-    shown = cli("history", "list", "--organization", acme).table()
+    third, second, first = times(commands)
+    shown = commands("history list").table()
     assert [line.replace("name, allowed_values, ", "name, ") for line in shown] == [
         "SEQUENCE  TIME                      OPERATION  ID  KEY   SOURCE  AUTHOR         CHANGED",
         f"3         {third}  created    2   shop  manual  operator       -",
@@ -73,10 +72,8 @@ def test_list_prints_a_table_with_the_newest_change_first(
     ]
 
 
-def test_list_prints_json_as_the_api_does(
-    cli: CommandLine, core: Core, acme: OrganizationId, tier: RecipientField
-) -> None:
-    second, first = records(core, acme)
+def test_list_prints_json_as_the_api_does(commands: Commands, tier: RecipientField) -> None:
+    second, first = records(commands)
     common = {
         "actor": {"channel": "api", "id": 7, "name": "rfk_0123…AuoE"},
         "request_id": "r1",
@@ -85,99 +82,93 @@ def test_list_prints_json_as_the_api_does(
     }
     assert first.after is not None
 
-    assert cli("history", "list", "--organization", acme, "--json").document() == {
-        "recipient_field_changes": [
-            {
-                "sequence": 2,
-                "occurred_at": format_instant(second.occurred_at),
-                "operation": "updated",
-                **common,
-                "before": rendered(first.after),
-                "after": rendered(tier),
-            },
-            {
-                "sequence": 1,
-                "occurred_at": format_instant(first.occurred_at),
-                "operation": "created",
-                **common,
-                "before": None,
-                "after": rendered(first.after),
-            },
-        ]
-    }
+    assert listed(commands, "history list") == [
+        {
+            "sequence": 2,
+            "occurred_at": format_instant(second.occurred_at),
+            "operation": "updated",
+            **common,
+            "before": rendered(first.after),
+            "after": rendered(tier),
+        },
+        {
+            "sequence": 1,
+            "occurred_at": format_instant(first.occurred_at),
+            "operation": "created",
+            **common,
+            "before": None,
+            "after": rendered(first.after),
+        },
+    ]
 
 
 @pytest.mark.parametrize(
     ("filters", "expected"),
-    [
-        ((), [3, 2, 1]),
-        (("--key", "tier"), [2, 1]),
-        (("--key", "No key"), []),
-        (("--source", "manual"), [3]),
-        (("--operation", "created"), [3, 1]),
-        (("--before", "3"), [2, 1]),
-    ],
+    {
+        "": [3, 2, 1],
+        "--key tier": [2, 1],
+        "--key 'No key'": [],
+        "--source manual": [3],
+        "--operation created": [3, 1],
+        "--before 3": [2, 1],
+    }.items(),
 )
 def test_list_filters(
-    cli: CommandLine,
-    acme: OrganizationId,
+    commands: Commands,
     tier: RecipientField,
     manual: RecipientField,
-    filters: tuple[str, ...],
+    filters: str,
     expected: list[int],
 ) -> None:
-    run = cli("history", "list", "--organization", acme, "--json", *filters)
+    changes = listed(commands, f"history list {filters}")
 
-    changes = run.document()["recipient_field_changes"]
     assert [change["sequence"] for change in changes] == expected
-    assert run.err == ""
+    assert commands(f"history list {filters}").err == ""
 
 
-@pytest.mark.parametrize("command", [("list",), ("show", "tier")])
+@pytest.mark.parametrize("command", ["history list", "history show tier"])
 def test_a_limited_list_names_the_option_for_older_changes(
-    cli: CommandLine, acme: OrganizationId, tier: RecipientField, command: tuple[str, ...]
+    commands: Commands, tier: RecipientField, command: str
 ) -> None:
-    run = cli("history", *command, "--organization", acme, "--limit", 1)
+    run = commands(f"{command} --limit 1")
 
     assert run.messages() == "There are older changes. To list them, add --before 2.\n"
-    older = cli("history", *command, "--organization", acme, "--before", 2, "--json").document()
-    assert [each["sequence"] for each in older["recipient_field_changes"]] == [1]
+    assert [each["sequence"] for each in listed(commands, f"{command} --before 2")] == [1]
+
+
+TIME_RULE = "use a time such as 2026-11-20T09:15:00Z."
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
-    [
-        (("history", "list", "--limit", "1001"), "1001 is not in the range 1<=x<=1000"),
-        (("history", "list", "--before", "0"), "0 is not in the range x>=1"),
-        (("history", "list", "--operation", "renamed"), "'renamed' is not one of"),
-        (("history", "list", "--source", "esp"), "'esp' is not one of"),
-        (("history", "prune", "--older-than", "999999999d"), "use a shorter duration."),
-        (("fields", "list", "--as-of", "2026-11-20"), "use a time such as 2026-11-20T09:15:00Z."),
-        (
-            ("fields", "list", "--as-of", "0001-01-01T00:00:00+02:00"),
-            "use a time such as 2026-11-20T09:15:00Z.",
-        ),
-    ],
+    {
+        "history list --limit 1001": "1001 is not in the range 1<=x<=1000",
+        "history list --before 0": "0 is not in the range x>=1",
+        "history list --operation renamed": "'renamed' is not one of",
+        "history list --source esp": "'esp' is not one of",
+        "history prune --older-than 999999999d": "use a shorter duration.",
+        "fields list --as-of 2026-11-20": TIME_RULE,
+        "fields list --as-of 0001-01-01T00:00:00+02:00": TIME_RULE,
+    }.items(),
 )
 def test_an_impossible_option_is_a_usage_error(
-    cli: CommandLine, acme: OrganizationId, command: tuple[str, ...], message: str
+    commands: Commands, command: str, message: str
 ) -> None:
-    assert message in cli(*command, "--organization", acme).usage_error()
+    assert message in commands(command).usage_error()
 
 
-@pytest.mark.parametrize("by", ["id", "key"])
+@pytest.mark.parametrize("reference", ["1", "tier"])
 def test_show_prints_one_line_per_changed_member(
-    cli: CommandLine, core: Core, acme: OrganizationId, tier: RecipientField, by: str
+    commands: Commands, tier: RecipientField, reference: str
 ) -> None:
-    second, first = times(core, acme)
-    reference = tier.id if by == "id" else tier.key
+    second, first = times(commands)
 
-    assert cli("history", "show", reference, "--organization", acme).table() == [
-        f"2  {second}  updated by rfk_0123…AuoE: field {tier.id}, tier",
+    assert commands(f"history show {reference}").table() == [
+        f"2  {second}  updated by rfk_0123…AuoE: field 1, tier",
         '    name: "Tier" → "Level"',
         '    allowed_values: added "bronze"; removed "gold"',
         "    insertable: true → false",
-        f"1  {first}  created by rfk_0123…AuoE: field {tier.id}, tier",
+        f"1  {first}  created by rfk_0123…AuoE: field 1, tier",
         '    name: null → "Tier"',
         '    key: null → "tier"',
         '    data_type: null → "text"',
@@ -188,12 +179,13 @@ def test_show_prints_one_line_per_changed_member(
 
 
 def test_show_prints_each_change_of_a_list_on_one_line(
-    cli: CommandLine, core: Core, acme: OrganizationId, tier: RecipientField
+    commands: Commands, tier: RecipientField
 ) -> None:
     for values in (["bronze", "silver"], ["two\u202e words", 'a "b"'], None):
-        core.fields.update_field(acme, tier.id, FieldChanges(allowed_values=values))
+        changes = FieldChanges(allowed_values=values)
+        commands.core.fields.update_field(commands.organization, tier.id, changes)
 
-    lines = cli("history", "show", "tier", "--organization", acme, "--limit", 3).table()
+    lines = commands("history show tier --limit 3").table()
 
     assert [line for line in lines if line.startswith(" ")] == [
         r'    allowed_values: removed "two\u202e words", "a \"b\""',
@@ -203,104 +195,85 @@ def test_show_prints_each_change_of_a_list_on_one_line(
 
 
 def test_a_deleted_field_is_shown_and_restored_with_its_id(
-    cli: CommandLine, core: Core, acme: OrganizationId, manual: RecipientField
+    commands: Commands, manual: RecipientField
 ) -> None:
-    delete = ("fields", "delete", manual.id, "--organization", acme, "--yes")
-    restore = ("fields", "restore", manual.id, "--organization", acme)
-    cli(*delete)
-    lines = cli("history", "show", manual.key, "--organization", acme).table()
+    commands("fields delete 1 --yes")
+    lines = commands("history show preferred_shop").table()
     assert "deleted by operator" in lines[0]
     assert '    name: "Preferred shop" → null' in lines
 
-    expected = f"Restored field {manual.id}, Preferred shop, with the key preferred_shop.\n"
-    assert cli(*restore).messages() == expected
+    expected = "Restored field 1, Preferred shop, with the key preferred_shop.\n"
+    assert commands("fields restore 1").messages() == expected
 
-    assert records(core, acme)[0].author == Author(ADMINISTRATOR, name="operator")
-    cli(*delete)
-    restored = cli(*restore, "--json").document()["recipient_field"]
-    assert [restored] == [rendered(field) for field in core.fields.list_fields(acme).fields]
+    assert records(commands)[0].author == Author(ADMINISTRATOR, name="operator")
+    commands("fields delete 1 --yes")
+    restored = commands.changed("fields restore 1")
+    assert commands.stored == [restored]
     assert restored["id"] == manual.id
 
 
-def test_a_missing_field_is_reported(cli: CommandLine, acme: OrganizationId) -> None:
-    failure = cli("history", "show", 999, "--organization", acme).failure()
+def test_a_field_that_is_missing_or_taken_is_not_restored(
+    commands: Commands, manual: RecipientField
+) -> None:
+    never = commands("fields restore 999").failure()
+    kept = commands("fields restore 1").failure()
+    commands("fields delete 1 --yes")
+    commands("fields create --name 'Preferred shop' --data-type text")
+    taken = commands("fields restore 1").failure()
 
-    assert failure == (
+    assert never == (
+        "No deleted field of this organization has the id 999. To see the ids: recipient-fields"
+        " history list --operation deleted --organization 1"
+    )
+    assert commands.cli(*never.partition(": recipient-fields ")[2].split()).status == 0
+    assert kept == "Field 1 is not deleted."
+    assert taken == "Field 2 has the key of field 1. Delete field 2 first."
+    assert commands("history show 999").failure() == (
         "There is no such recipient field in this organization."
         " `recipient-fields fields list` shows their ids and keys."
     )
 
 
-def test_a_field_that_never_existed_is_not_restored(cli: CommandLine, acme: OrganizationId) -> None:
-    failure = cli("fields", "restore", 999, "--organization", acme).failure()
-
-    assert failure == (
-        "No deleted field of this organization has the id 999. To see the ids: recipient-fields"
-        f" history list --operation deleted --organization {acme}"
-    )
-    assert cli(*failure.partition(": recipient-fields ")[2].split()).status == 0
-
-
-def test_a_field_that_exists_or_whose_key_is_taken_is_not_restored(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    restore = ("fields", "restore", manual.id, "--organization", acme)
-    assert cli(*restore).failure() == f"Field {manual.id} is not deleted."
-    cli("fields", "delete", manual.id, "--organization", acme, "--yes")
-    cli(*("fields", "create", "--organization", acme, "--name", manual.name), "--data-type", "text")
-
-    assert cli(*restore).failure() == (
-        f"Field {manual.id + 1} has the key of field {manual.id}."
-        f" Delete field {manual.id + 1} first."
-    )
-
-
 def test_a_field_of_the_api_or_of_a_deleted_integration_is_not_restored(
-    cli: CommandLine, core: Core, acme: OrganizationId, foreign: RecipientField
+    commands: Commands, foreign: RecipientField
 ) -> None:
     integration_id = foreign.origin.integration_id
     channel = API if integration_id is None else sync_channel(integration_id)
-    core.fields.by(Author(channel)).delete_field(acme, foreign.id)
+    commands.core.fields.by(Author(channel)).delete_field(commands.organization, foreign.id)
     decision = decide(ADMINISTRATOR, Operation.CREATE, foreign.origin)
     assert isinstance(decision, Denied)
 
-    run = cli("fields", "restore", foreign.id, "--organization", acme)
+    failure = commands(f"fields restore {foreign.id}").failure()
 
-    assert run.failure() == (INTEGRATION_DELETED if integration_id else decision.reason)
-    assert core.fields.list_fields(acme).fields == ()
+    assert failure == (INTEGRATION_DELETED if integration_id else decision.reason)
+    assert commands.stored == []
 
 
-def test_the_fields_are_listed_as_they_were(
-    cli: CommandLine, core: Core, acme: OrganizationId, tier: RecipientField
-) -> None:
-    _, first = records(core, acme)
+def test_the_fields_are_listed_as_they_were(commands: Commands, tier: RecipientField) -> None:
+    _, first = records(commands)
     assert first.after is not None
     then = format_instant(first.occurred_at)
 
-    run = cli("fields", "list", "--organization", acme, "--as-of", then, "--json")
+    document = commands(f"fields list --as-of {then} --json").document()
 
-    assert run.document() == {"recipient_fields": [rendered(first.after)]}
+    assert document == {"recipient_fields": [rendered(first.after)]}
 
 
-def test_a_time_before_the_history_is_a_failure(
-    cli: CommandLine, acme: OrganizationId, manual: RecipientField
-) -> None:
-    run = cli("fields", "list", "--organization", acme, "--as-of", "2001-01-01T00:00:00Z")
-
-    assert run.failure() == (
+def test_a_time_before_the_history_is_a_failure(commands: Commands, manual: RecipientField) -> None:
+    assert commands("fields list --as-of 2001-01-01T00:00:00Z").failure() == (
         "The history of this organization has no record up to this time. Use a later time, or list"
         " the current fields."
     )
 
 
-PRUNE = ("history", "prune", "--older-than", "400d", "--organization")
+PRUNE = "history prune --older-than 400d"
 
 
 @pytest.fixture
-def old_time(core: Core, acme: OrganizationId) -> datetime:
+def old_time(commands: Commands) -> datetime:
     """Create and delete a field 500 days ago, and create another one now. Return the first time."""
-    now = core.fields.by(Author(ADMINISTRATOR))
-    then = core.clock() - timedelta(days=500)
+    acme, now = commands.organization, commands.core.fields.by(Author(ADMINISTRATOR))
+    then = commands.core.clock() - timedelta(days=500)
     service = evolve(now, clock=lambda: then)
     field = service.create_field(acme, FieldDraft(name="Old", data_type=DataType.TEXT))
     service.delete_field(acme, field.id)
@@ -308,36 +281,34 @@ def old_time(core: Core, acme: OrganizationId) -> datetime:
     return then
 
 
-def test_only_old_records_are_pruned(
-    cli: CommandLine, core: Core, acme: OrganizationId, old_time: datetime
-) -> None:
-    run = cli(*PRUNE, acme, "--yes")
+def test_only_old_records_are_pruned(commands: Commands, old_time: datetime) -> None:
+    run = commands(f"{PRUNE} --yes")
 
     assert run.messages().startswith("Deleted 2 records of changes before 20")
-    assert [record.key for record in records(core, acme)] == ["new"]
+    assert [record.key for record in records(commands)] == ["new"]
 
 
-def test_pruning_is_confirmed_at_a_terminal(
-    cli: CommandLine, core: Core, acme: OrganizationId, old_time: datetime
-) -> None:
-    refused = cli(*PRUNE, acme, reply="n\n")
+def test_pruning_is_confirmed_at_a_terminal(commands: Commands, old_time: datetime) -> None:
+    refused = commands(PRUNE, reply="n\n")
 
     assert refused.status == 1
     assert f"The oldest is of {format_instant(old_time)}." in refused.err
     assert "Delete all records of changes before 20" in refused.err
-    assert f"from the history of organization {acme}, Acme? [y/N]" in refused.err
-    assert len(records(core, acme)) == 3
-    assert cli(*PRUNE, acme, reply="y\n").status == 0
-    assert len(records(core, acme)) == 1
+    assert "from the history of organization 1, Acme? [y/N]" in refused.err
+    assert len(records(commands)) == 3
+    assert commands(PRUNE, reply="y\n").status == 0
+    assert len(records(commands)) == 1
 
 
 def test_pruning_is_in_the_audit_log(
-    cli: CommandLine, acme: OrganizationId, old_time: datetime, tmp_path: Path
+    commands: Commands, old_time: datetime, tmp_path: Path
 ) -> None:
     log = tmp_path / "audit.log"
     for _ in range(2):
-        cli("history", "--audit-log", log, *PRUNE[1:], acme, "--yes")
+        commands.cli(
+            "history", "--audit-log", log, *PRUNE.split()[1:], "--organization", 1, "--yes"
+        )
 
     (line,) = map(json.loads, log.read_text("utf-8").splitlines())
-    assert line["event"].startswith(f"History pruned: by operator, organization {acme}, records 2")
-    assert (line["act"], line["records"], line["organization"]) == ("pruned", 2, acme)
+    assert line["event"].startswith("History pruned: by operator, organization 1, records 2")
+    assert (line["act"], line["records"], line["organization"]) == ("pruned", 2, 1)
