@@ -13,9 +13,15 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.domain import DataType, FieldDraft, define_fields
-from recipient_fields.domain.content import parse_content, preview_content
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
-from recipient_fields.domain.integrations import Conversion, Outcome, UsedField, convert
+from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
+from recipient_fields.domain.esp import BUILT_IN, Engine, Esp, ExportOptions, export_content
+from recipient_fields.domain.integrations import (
+    Conversion,
+    ConversionOptions,
+    Outcome,
+    UsedField,
+    convert,
+)
 
 from .conversions import (
     BOOLEANS,
@@ -28,7 +34,7 @@ from .conversions import (
 )
 from .errors import NotRendered
 from .event import Sent
-from .generation import Form, stored
+from .generation import Form, esp_name, stored, synced_codes, synced_fields
 from .rendering import ENGINES, render_all
 from .system_values import TODAY
 
@@ -150,6 +156,97 @@ def test_a_converted_template_renders_the_same_text(source, target, engine):
     )
     wrong = find_wrong(cases, expected, rendered)
     assert not wrong, f"{len(wrong)} of {len(cases)} are wrong, for example:\n{min(wrong, key=len)}"
+
+
+WRITTEN = (
+    *("{{recipient.tier}}", '{{recipient.tier | default: "there"}}', "{{recipient.visits}}"),
+    *("{{recipient.tier | upper}}", "{{event.order_id}}", '{{event.order_id | default: "none"}}'),
+    *("a ", "<p>", "; "),
+)
+WRITTEN_IN_LOOP = ("{{item.name}}", "{{item.qty}}", "{{#if item.qty > 2}}!{{/if}}", ", ")
+TESTS = (
+    *('recipient.tier = "gold"', 'recipient.tier != "gold"', "recipient.tier is set"),
+    *("recipient.visits > 2", "recipient.visits <= 2 and recipient.visits is set"),
+    *('recipient.tier = "x" or recipient.visits = 3', "not (recipient.visits >= 1)"),
+    *("event.total >= 3", 'event.order_id = "gold"'),
+)
+TARGETS = [each.esp for each in BUILT_IN]
+
+
+def written(random: Random, depth: int = 2) -> str:
+    """Return content, whose code for an ESP is a template in its language."""
+    kind = random.random() if depth else 0
+    if kind < 0.6:
+        return "".join(random.choices(WRITTEN, k=random.randint(1, 3)))
+    inner, other = written(random, depth - 1), written(random, depth - 1)
+    if kind < 0.85:
+        return f"{{{{#if {random.choice(TESTS)}}}}}{inner}{{{{else}}}}{other}{{{{/if}}}}"
+    body = "".join(random.choices(WRITTEN_IN_LOOP, k=2))
+    return f"{{{{#each event.lines as item}}}}{body}{{{{else}}}}{other}{{{{/each}}}}"
+
+
+def data(random: Random) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the values of a recipient, and those of an event."""
+
+    def some(values: Mapping[str, object]) -> dict[str, object]:
+        return {key: value for key, value in values.items() if random.random() < 0.8}
+
+    text, number = ("gold", "x", "a b"), (1, 3, 10)
+    lines = [
+        {"name": random.choice(text), "qty": random.choice(number)}
+        for _ in range(random.randint(0, 2))
+    ]
+    recipient = some({"tier": random.choice(text), "visits": random.choice(number)})
+    event = {"order_id": random.choice(text), "total": random.choice(number), "lines": lines}
+    return recipient, some(event)
+
+
+def is_about_list(converted: Conversion, event: Mapping[str, object]) -> bool:
+    """Return whether a caveat names the empty list of the event."""
+    reasons = (reason for tag in converted.tags for reason in tag.reasons)
+    return not event.get("lines") and any("empty list" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("source", TARGETS)
+def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> None:
+    """Compare the previews of the content with what the targets' engines render."""
+    random, codes, fields = Random(source), synced_codes(source), synced_fields(source)
+    options = ConversionOptions(names={esp_name(source, key): key for key in ("tier", "visits")})
+    compared = dict.fromkeys(TARGETS, 0)
+    cases: dict[Esp, list[tuple[str, Sent]]] = {target: [] for target in TARGETS}
+    expected: dict[Esp, list[tuple[str, str]]] = {target: [] for target in TARGETS}
+    events = BUILT_IN[source].events
+    has_fields_only = isinstance(events, str) or events.write_path is None
+    for _ in range(TEMPLATES):
+        content = written(random)
+        if has_fields_only and "event." in content:
+            continue  # The code does not differ from that of a field.
+        try:
+            code = export_content(
+                parse_content(content), codes, source, ExportOptions(surface="html")
+            ).content
+        except InvalidContent:
+            continue
+        recipient, event = data(random)
+        shown = preview_content(parse_content(content), fields, recipient, event=event).content
+        for target in TARGETS:
+            converted = convert(code, read=source, write=target, options=options)
+            if not converted.counts[Outcome.BY_HAND] and not is_about_list(converted, event):
+                sent = Sent(names(target, recipient), event)
+                cases[target].append((converted.content, sent))
+                expected[target].append((content, shown))
+    wrong = []
+    for target in TARGETS:
+        for engine in ENGINES[target]:
+            rendered = render_all(target, cases[target], engine)
+            for (content, shown), case, text in zip(
+                expected[target], cases[target], rendered, strict=True
+            ):
+                if isinstance(text, NotRendered) or unescape(text) != unescape(shown):
+                    wrong.append(f"{target} {engine}\n{content}\n{case}\n{shown!r}\n{text!r}")
+        compared[target] = len(cases[target])
+    logging.info("%s: %s, %s wrong", source, compared, len(wrong))
+    assert not wrong, f"{len(wrong)} are wrong, for example:\n{min(wrong, key=len)}"
 
 
 ORDER = Path(__file__).parents[2] / "docs/examples/emails/order-confirmation.html"

@@ -92,7 +92,7 @@ def match_code(pattern: Expression, value: Expression, slots: dict[str, Expressi
                 and _match_all(left.arguments, right.arguments, slots)
                 for left, right in zip(filters, others[split:], strict=True)
             )
-        case Call(name, arguments), Call(other_name, others) if name == other_name:
+        case Call(name, arguments), Call(other_name, others) if name.lower() == other_name.lower():
             return pattern.named == value.named and _match_all(arguments, others, slots)
         case Operation(name, operands), Operation(other_name, others) if name == other_name:
             return _match_all(operands, others, slots)

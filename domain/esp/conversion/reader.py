@@ -22,6 +22,7 @@ from ..languages.tree import (
     Comment,
     Condition,
     Expression,
+    Filter,
     Filtered,
     Literal,
     Loop,
@@ -60,6 +61,8 @@ _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
+_NAME = re.compile(r"[A-Za-z_][\w:.]*")
+"""The name in a code of a system value."""
 _WORD = re.compile(r"[\w@]+")
 
 _Variables: TypeAlias = dict[str, Expression | None]
@@ -180,6 +183,11 @@ class Reader:
                 self._condition(
                     Condition(node.start, node.end, (evolve(first, test=test), *others))
                 )
+            case Opaque(name="VAR", arguments=names):
+                for each in names:
+                    if isinstance(each, Path):
+                        self._variables[str(each.parts[0])] = Literal("")
+                self._convert(node, "", ())
             case Output() | Opaque():
                 self._output(node)
 
@@ -199,19 +207,37 @@ class Reader:
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
-        match value:
-            case Filtered(Operation("choice", operands), filters):
-                *tests, last = operands[::2]
-                values = [*operands[1::2], last]
-                return self._choice(tests, [Filtered(each, filters) for each in values])
-            case Operation("choice", operands):
-                *tests, last = operands[::2]
-                return self._choice(tests, [*operands[1::2], last])
-            case Literal(str() | int() as text) if not isinstance(text, bool):
-                if _CODE.search(str(text)) is not None:
-                    raise ByHand(_TEXT_OF_VARIABLE)
-                return str(text), ()
-        return self._values.reference(value)
+        try:
+            return self._values.reference(value)
+        except ByHand:
+            match value:
+                case Filtered(Operation("choice", operands), filters):
+                    *tests, last = operands[::2]
+                    values = [*operands[1::2], last]
+                    return self._choice(tests, [Filtered(each, filters) for each in values])
+                case Operation("choice", operands):
+                    *tests, last = operands[::2]
+                    return self._choice(tests, [*operands[1::2], last])
+                case Call(name, (test, then, otherwise)) if name.lower() == "iif":
+                    return self._choice([test], [then, otherwise])
+                case Call(name, parts) if name.lower() == "concat":
+                    return self._joined(parts)
+                case Operation("~", parts):
+                    return self._joined(parts)
+                case Filtered(inner, (*others, Filter("append" | "prepend" as name, (part,)))):
+                    before = Filtered(inner, tuple(others)) if others else inner
+                    return self._joined((before, part) if name == "append" else (part, before))
+                case Literal(str() | int() as text) if not isinstance(text, bool):
+                    if _CODE.search(str(text)) is not None:
+                        raise ByHand(_TEXT_OF_VARIABLE) from None
+                    return str(text), ()
+            raise
+
+    def _joined(self, parts: Sequence[Expression]) -> tuple[str, Sequence[str]]:
+        """Return code that shows the values beside each other, and its caveats."""
+        shown = [self._shown(each) for each in parts]
+        caveats = [caveat for _, found in shown for caveat in found]
+        return "".join(code for code, _ in shown), caveats
 
     def _choice(
         self, tests: Sequence[Expression], values: Sequence[Expression]
@@ -297,6 +323,14 @@ class Reader:
             self.results[branch.start] = self.results[_closing(node)] = DROPPED
             self.read(branch.nodes)
             return
+        loop = self._find_guarded(node)
+        if loop is not None:
+            self._loop(loop)
+            self._note(node.start, ())
+            for each in (node, *node.branches[0].nodes):
+                if isinstance(each, Condition | Loop):
+                    self._note(_closing(each), ())
+            return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
@@ -311,6 +345,19 @@ class Reader:
         ]
         before = self._variables
         self._variables = _merged(tests, before, self._branches(node, tags, "/if"))
+
+    def _find_guarded(self, node: Condition) -> Loop | None:
+        """Return the loop that shows the same as the block, which only tests whether it has items.
+
+        An empty list is true in Liquid.
+        """
+        (first, *others), is_liquid = node.branches, self.profile.vocabulary.syntax is Syntax.LIQUID
+        match first.nodes:
+            case (Loop(items=first.test, branches=(inner,)) as loop,) if not (others and is_liquid):
+                if all(each.test is None for each in others):
+                    end = node.end if others else loop.end
+                    return evolve(loop, start=node.start, end=end, branches=(inner, *others))
+        return None
 
     def _loop(self, node: Loop) -> None:
         """Convert a loop over a list of event data. Raises: ByHand."""
@@ -550,11 +597,13 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
 
 @cache
 def _system_codes(profile: Profile) -> Mapping[Node, SystemValue]:
-    """Return the system values by the nodes of their codes."""
+    """Return the system values by the nodes of their codes, and of others that show the same."""
     found: dict[Node, SystemValue] = {}
     for value, code in profile.system_codes.items():
         if isinstance(code, SystemCode):
-            nodes = read_tree(profile, code.code)
-            if len(nodes) == 1:
-                found[evolve(nodes[0], start=0, end=0)] = value
+            others = [_NAME.sub(name, code.code, count=1) for name in code.also]
+            for each in (code.code, *(others if len(_NAME.findall(code.code)) == 1 else ())):
+                nodes = read_tree(profile, each)
+                if len(nodes) == 1:
+                    found.setdefault(evolve(nodes[0], start=0, end=0), value)
     return found

@@ -34,8 +34,8 @@ _ARGUMENTS: Mapping[FilterName, Sequence[int | DateStyle | None]] = {
     **dict.fromkeys((FilterName.FIRST, FilterName.JOIN), ()),
 }
 _TYPES = {FilterName.NUMBER: DataType.NUMBER, FilterName.DATE: DataType.DATE}
-_UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "safe"})
-"""Filters that change only how HTML in a value is shown."""
+_UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
+"""Filters and functions that change only how HTML or a link in a value is shown."""
 
 _RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
 _NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
@@ -164,6 +164,8 @@ class Values:
                     reading.steps.append(text)
                     return before
                 raise ByHand(_FILTER.format(name=name))
+            case Call(name, (inner,)) if name.lower() in _UNCHANGED:
+                return inner
             case Call(name):
                 raise ByHand(_FILTER.format(name=name))
         raise ByHand(_EXPRESSION)
@@ -204,7 +206,7 @@ def _outermost(value: Expression) -> str | None:
     """Return the name of the filter or function that is applied last."""
     match value:
         case Filtered(_, (*_, FilterCode(name))) | Call(name):
-            return name
+            return name.lower()
     return None
 
 

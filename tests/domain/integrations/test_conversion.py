@@ -154,9 +154,15 @@ LOOPS = {
         )
     },
     "hubspot": {
+        "{% if custom.a %}{% for x in custom.a %}{{ x.b }}{% endfor %}{% else %}-{% endif %}": (
+            "{{#each event.a as x}}{{x.b}}{{else}}-{{/each}}"
+        ),
+        "{% if custom.a %}{% for x in custom.a %}{{ x.b }}{% endfor %}{% endif %}": (
+            "{{#each event.a as x}}{{x.b}}{{/each}}"
+        ),
         "{% for x in custom.a %}{{ x.b }}{{ loop.index }}{% endfor %}": (
             "{{#each event.a as x}}{{x.b}}{{loop.number}}{{/each}}"
-        )
+        ),
     },
     "brevo": {
         "{% for x in params.a %}{{ x.b }}{% empty %}-{% endfor %}": (
@@ -223,7 +229,16 @@ def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
 
 
 CHOICES = {
+    "mailchimp": {"*|HTML:LIST_ADDRESS_HTML|*": "{{sender.address}}"},
     "sfmc": {
+        "%%[ VAR @a IF [tier] == 'x' THEN SET @a = 'b' ENDIF ]%%%%=v(@a)=%%": (
+            '{{#if recipient.tier = "x"}}b{{else}}{{/if}}'
+        ),
+        "%%=IIF(NOT EMPTY([tier]), Concat('a ', [tier], '!'), '-')=%%": (
+            "{{#if recipient.tier is set}}a {{recipient.tier}}!{{else}}-{{/if}}"
+        ),
+        '%%=IIF(EMPTY([tier]), "x", [tier])=%%': '{{recipient.tier | default: "x"}}',
+        '<a href="%%=RedirectTo([link])=%%">x</a>': '<a href="{{recipient.link}}">x</a>',
         '%%[ SET @n = AttributeValue("city") IF EMPTY(@n) THEN SET @n = "x" ENDIF ]%%%%=v(@n)=%%': (
             '{{recipient.city | default: "x"}}'
         ),
@@ -236,15 +251,17 @@ CHOICES = {
         ): '{{#if recipient.tier = "gold"}}a{{else if recipient.tier = "x"}}b{{else}}c{{/if}}',
     },
     "braze": {
+        "{{ ${city} | append: '!' | prepend: 'a ' }}": "a {{recipient.city}}!",
         (
             "{% assign g = 'Hi' %}{% if ${city} == 'Bern' %}{% assign g = ${first_name} %}"
             "{% endif %}{{ g }}"
-        ): '{{#if recipient.city = "Bern"}}{{recipient.first_name}}{{else}}Hi{{/if}}'
+        ): '{{#if recipient.city = "Bern"}}{{recipient.first_name}}{{else}}Hi{{/if}}',
     },
     "hubspot": {
+        "{{ contact.city ~ '!' }}": "{{recipient.city}}!",
         "{% if contact.city == 'A' %}{% set g='a' %}{% else %}{% set g='b' %}{% endif %}{{g}}": (
             '{{#if recipient.city = "A"}}a{{else}}b{{/if}}'
-        )
+        ),
     },
 }
 
