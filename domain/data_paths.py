@@ -43,7 +43,8 @@ class DataPath(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = str.__hash__
+    def __hash__(self) -> int:
+        return super().__hash__()
 
     @property
     def root(self) -> str:

@@ -160,7 +160,7 @@ def find_loop(profile: Profile, scope: Scope) -> LoopForm:
     """Return the code of loops. Raises: NotInsertable if there is none."""
     events, _ = find_way(profile, scope.sent_by)
     if events.loop is None:
-        raise NotInsertable(f"No source establishes how {profile.title} writes loops over lists.")
+        raise NotInsertable(events.no_loop.replace("{title}", profile.title))
     return events.loop
 
 
@@ -240,7 +240,7 @@ def _write(profile: Profile, events: EventData, way: EventWay, path: DataPath, s
 def _write_item(profile: Profile, events: EventData, path: DataPath, scope: Scope) -> str:
     """Return the expression of a value of a loop. Raises: NotExpressible."""
     if events.loop is None or events.write_path is None:
-        raise NotExpressible("No source establishes how {title} writes loops over lists.")
+        raise NotExpressible(events.no_loop)
     if path.root == LOOP:
         member = str(path.parts[0])
         if member not in events.loop.members:

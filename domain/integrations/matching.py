@@ -32,7 +32,8 @@ class MatchReason(Enum):
 class NameMatch:
     """The name that is proposed for a field at an integration, or that is set already.
 
-    `esp_name` is None if no field of the ESP was found. Then `creation` says how to create it.
+    `esp_name` is None if no field of the ESP was found. Then `creation` says how to create it, or
+    is None if no sync has listed the fields of the ESP.
     """
 
     field: RecipientField
@@ -53,6 +54,8 @@ class NameMatch:
 
     def describe(self) -> str:
         """Return the reason, with the data type at the ESP if it is another one."""
+        if self.esp_name is None and self.creation is None:
+            return "not synced yet"
         found = None if self.esp_name is None else self.esp_name.counterpart
         if found is None or found.data_type is self.field.data_type:
             return self.reason.value
@@ -89,7 +92,9 @@ def match_names(names: EspNames, integration_id: IntegrationId) -> tuple[NameMat
                 matches[field.key] = NameMatch(field=field, reason=reason, esp_name=name)
     for field in fields:
         if field.key not in matches:
-            creation = convention.creation.explain(convention.shorten(derived_key(field)))
+            creation = None
+            if names.is_synced(integration_id):
+                creation = convention.creation.explain(convention.shorten(derived_key(field)))
             not_found = NameMatch(field=field, reason=MatchReason.NOT_FOUND, creation=creation)
             matches[field.key] = not_found
     order = list(MatchReason)

@@ -281,7 +281,7 @@ _TARGET_PARAMETERS = {
 class MergeTags(Resource):
     """`/api/v1/merge_tags`."""
 
-    parameters = _TARGET_PARAMETERS
+    parameters: ClassVar[Mapping[str, Parameter]] = _TARGET_PARAMETERS
 
     service: ContentService
     cache: ResponseCache

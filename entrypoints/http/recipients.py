@@ -28,6 +28,7 @@ from .resource import (
     JSON_SCHEMA,
     PROBLEM,
     Body,
+    Parameter,
     Resource,
     Result,
     Tag,
@@ -55,7 +56,7 @@ _SCHEMA_PARAMETERS = {
 class RecipientSchemaItem(Resource):
     """`/api/v1/recipient_schema`."""
 
-    parameters = _SCHEMA_PARAMETERS
+    parameters: ClassVar[Mapping[str, Parameter]] = _SCHEMA_PARAMETERS
     media_types: ClassVar[tuple[str, ...]] = (JSON_SCHEMA, JSON, PROBLEM)
 
     service: ContentService

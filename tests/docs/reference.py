@@ -54,6 +54,8 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.content.filters import apply_filters
+from recipient_fields.domain.content.resolution import DataValue
+from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import (
     BUILT_IN,
     Esp,
@@ -62,6 +64,7 @@ from recipient_fields.domain.esp import (
     compile_condition,
     derive_codes,
 )
+from recipient_fields.domain.esp.data_codes import Scope, find_data_code
 from recipient_fields.domain.esp.filtered_codes import UNKNOWN, filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
@@ -391,6 +394,21 @@ def _filter_support() -> str:
     return _table(("", *(f"`{each}`" for each in _FILTERS)), rows)
 
 
+def _ways_of_event_data() -> str:
+    """Return what each ESP calls event data, per way in which it sends messages."""
+    total = DataValue(DataPath("event.total"))
+    rows = []
+    for profile in BUILT_IN:
+        if isinstance(profile.events, str):
+            rows.append((profile.title, "none", profile.events.format(title="It"), "", ""))
+            continue
+        for way in profile.events.ways:
+            code = find_data_code(profile, total, Scope(way.name)).require_value_expression()
+            cells = profile.title, f"`{way.name}`", way.sent_by, f"`{code}`", way.source
+            rows.append(cells)
+    return _table(("ESP", "`sent_by`", "Event data", "Expression of `event.total`", "Source"), rows)
+
+
 def _filter_codes() -> str:
     """Return, per ESP, the code of each filter, its source, and what differs from the preview."""
     return "\n\n".join(
@@ -586,6 +604,7 @@ _PARTS = {
     "condition codes": _condition_codes,
     "meaning of filters": _meaning_of_filters,
     "support of filters": _filter_support,
+    "ways of event data": _ways_of_event_data,
     "filter codes": _filter_codes,
     "names of system values": _names_of_system_values,
     "system values": _system_values,

@@ -1,7 +1,7 @@
 """The programs for email editors configure each editor in the shape that it expects.
 
 The shapes are those in the type declarations of `@unlayer/types` 1.497.0, `@beefree.io/sdk` 11.7.0
-and `grapesjs` 0.22, and on TinyMCE's page about merge tags.
+and `grapesjs` 0.23.6, and on TinyMCE's page about merge tags.
 """
 
 from __future__ import annotations

@@ -138,10 +138,12 @@ class Rendering:
         written = self._with_default_for_place(reference)
         try:
             if reference.is_expression:
+                expression = code.require_value_expression()
+                self._warn_of_data(reference)
                 if tag is None:
                     message = "Outside of a tag, this shows the expression."
                     self._report.warn(start, WarningCode.EXPRESSION_OUTSIDE_TAG, message)
-                return code.require_value_expression()
+                return expression
             insertion = self._insertions.get(written, code, is_link=start in self._links)
         except NotInsertable as error:
             message = str(error)
@@ -151,9 +153,7 @@ class Rendering:
             return ""
         has_filters = bool(reference.filters)
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
-        if isinstance(key, DataPath):
-            for warning_code, message in data_caveats(self._profile, reference, self._sent_by):
-                self._report.warn(start, warning_code, message)
+        self._warn_of_data(reference)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain(tag, key))
         self._warn_of_mjml([start])
@@ -187,6 +187,11 @@ class Rendering:
         position = self._content.lines.position(start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
         return str(self._condition(condition, start, shown, _Code(insertion.otherwise)))
+
+    def _warn_of_data(self, reference: Reference) -> None:
+        if isinstance(reference.key, DataPath):
+            for code, message in data_caveats(self._profile, reference, self._sent_by):
+                self._report.warn(reference.start, code, message)
 
     def _warn_of_missing_value(self, reference: Reference, shown: str) -> None:
         """Warn of code that can stop the message, unless a default or a block guards it.

@@ -295,8 +295,8 @@ class EventData:
 
     `write_path` writes the members of a value. If it is None, the data are attributes, which have
     the codes of fields: no member can be in another. `reserved` are names that the ESP reads as
-    code. `with_default` is used in place of the code of fields with a default. Without a `loop`, no
-    source establishes loops.
+    code. `with_default` is used in place of the code of fields with a default. Without a `loop`,
+    `no_loop` is the reason.
     """
 
     ways: tuple[EventWay, ...]
@@ -305,6 +305,7 @@ class EventData:
     with_default: str | None = None
     caveat: str | None = None
     loop: LoopForm | None = None
+    no_loop: str = "No source establishes how {title} writes loops over lists."
 
 
 # Filters

@@ -236,6 +236,12 @@ PROFILE = Profile(
         ),
         write_path=None,
         caveat="A field with the same name has the same code.",
+        # https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/guide/mc-ampscript-guide-data-structures.html
+        no_loop=(
+            "{title} has no lists in attributes: its loops read the rows of a data extension, by"
+            " its name and the values of its keys, which content does not have. Write the loop in"
+            " AMPscript."
+        ),
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.AMPSCRIPT,

@@ -147,7 +147,7 @@ def _records(**examples: object) -> Result:
 class History(Resource):
     """`/api/v1/recipient_field_changes`."""
 
-    parameters = HISTORY_PARAMETERS
+    parameters: ClassVar[Mapping[str, Parameter]] = HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests
@@ -176,7 +176,7 @@ class FieldHistory(Resource):
     """`/api/v1/recipient_fields/{id_or_key}/changes`."""
 
     path_parameters: ClassVar[Mapping[str, PathParameter]] = {"id_or_key": ID_OR_KEY}
-    parameters = FIELD_HISTORY_PARAMETERS
+    parameters: ClassVar[Mapping[str, Parameter]] = FIELD_HISTORY_PARAMETERS
 
     service: RecipientFieldService
     heavy: HeavyRequests

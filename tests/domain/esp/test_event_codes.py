@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from recipient_fields.domain.content import InvalidContent, WarningCode, WarningKind, parse_content
@@ -16,6 +19,7 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.esp.profiles.profile import EventData
 from recipient_fields.domain.integrations import FieldCodes
 
+ROOT = Path(__file__).parents[3]
 WITH_EVENTS = [each for each in BUILT_IN if isinstance(each.events, EventData)]
 
 
@@ -179,3 +183,68 @@ def test_conditions_filters_and_defaults_have_code(esp, source, code):
 def test_a_field_and_data_can_be_in_one_condition():
     source = "{{#if event.total > 3 and recipient.email is set}}x{{/if}}"
     assert export(source, "klaviyo").content == ("{% if event.total > 3 and email %}x{% endif %}")
+
+
+LOOP = "{{#each event.items as item}}"
+CHANGED = [
+    "{{event.a}}",
+    "{{ event.a.b }}",
+    '{{event.a | default: "none"}}',
+    "{{#if event.a}}|{{/if}}",
+    "{{#if event.a > 1}}|{{/if}}",
+    f"{LOOP}|{{{{/each}}}}",
+    f"{LOOP}|{{{{item.name}}}}|{{{{/each}}}}",
+    f"{LOOP}|{{{{loop.number}}}}|{{{{/each}}}}",
+    f"{LOOP}|{{{{#if item.name}}}}|{{{{/if}}}}{{{{/each}}}}",
+    f"{LOOP}|{{{{#if loop is first}}}}|{{{{/if}}}}{{{{/each}}}}",
+    "{{event.tags | first}}",
+    '{{event.tags | join: ", "}}',
+]
+"""Content that an export of version 0.1 kept as it was. `|` divides its tags."""
+KEPT = [
+    ("sendgrid", "{{#each event.items}}", "a{{/each}}"),
+    ("iterable", "{{#if (eq event.a 1)}}", "a{{/if}}"),
+    ("sendgrid", "{{event.items.[0]}}", ""),
+    ("customerio", "{{event.a | plus: 1}}", ""),
+    ("customerio", "{{event.a}}", "{% assign event = customer %}"),
+]
+CHANGELOG = " ".join((ROOT / "CHANGELOG.md").read_text("utf-8").split())
+
+
+def changes(exported: ExportedContent) -> set[int]:
+    """Return the columns of the caveats about other exports than before."""
+    found = [each for each in exported.warnings if each.code is WarningCode.CHANGED_EXPORT]
+    return {place.column for each in found for place in (each.position, *each.places)}
+
+
+@pytest.mark.parametrize("source", CHANGED)
+def test_each_place_with_another_export_than_before_has_a_caveat(source):
+    parts = [each for each in re.split(r"(?<!\|)\|(?!\|)(?![^{]*\}\})", source) if each]
+    content = "".join(parts)
+    tags = [each for each in parts if not each.startswith("{{/")]
+
+    assert changes(export(content, "klaviyo")) == {content.index(each) + 1 for each in tags}
+    for each in tags:
+        assert f"`{each}`" in CHANGELOG
+
+
+def test_an_expression_of_event_data_has_the_caveat():
+    source = "{% if {{event.a | expression}} == 1 %}a{% endif %}"
+    assert changes(export(source, "klaviyo")) == {source.index("{{event") + 1}
+
+
+@pytest.mark.parametrize(("esp", "form", "rest"), KEPT)
+def test_other_forms_stay_code_of_an_esp(esp, form, rest):
+    options = ExportOptions(surface="text", strict=False)
+    for source in (form + rest, rest + form) if "assign" in rest else (form + rest,):
+        content = parse_content(source)
+        exported = export_content(content, FieldCodes.of([], []), Esp(esp), options)
+
+        assert exported.content == source
+        assert changes(exported) == set()
+    assert f"`{form}`" in CHANGELOG
+
+
+def test_loops_at_salesforce_are_refused_with_the_reason():
+    message = refusal("{{#each event.items as item}}{{item.a}}{{/each}}", "sfmc")
+    assert "its loops read the rows of a data extension" in message

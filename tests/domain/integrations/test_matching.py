@@ -77,9 +77,20 @@ def test_values_that_several_fields_have_are_no_reason():
 def test_the_name_of_a_field_that_is_created_is_short_enough():
     organization = Organization(Esp("mailchimp"))
     organization.define("loyalty_tier")
+    organization.sync(ONE, "CITY")
     (match,) = match_names(organization.names, ONE)
     assert match.creation is not None
     assert "Add a merge field with the tag LOYALTY_TI to" in match.creation
+
+
+def test_before_the_first_sync_nothing_has_to_be_created():
+    organization = Organization(Esp("mailchimp"))
+    organization.define("tier")
+    (match,) = match_names(organization.names, ONE)
+    assert (match.describe(), match.creation) == ("not synced yet", None)
+    organization.sync(ONE, "CITY")
+    (match,) = match_names(organization.names, ONE)
+    assert match.describe() == "not found"
 
 
 @given(organizations())
