@@ -103,6 +103,8 @@ def create_service(
     if there is a key for it; UnusableCredentials if that is no key; InvalidSettings if the
     storage does not have a group that the settings require.
     """
+    profiles = installed_profiles()
+    tuple(profiles)  # Read before the service accepts requests, which would fail one by one.
     traces = _create_traces(settings)
     hasher = create_password_hasher() if settings.console else None
     validator = open_key_validator(settings.keys, environment)
@@ -126,7 +128,7 @@ def create_service(
         history_limit=_history_limit(settings),
         validator=validator,
         hasher=hasher,
-        profiles=installed_profiles(),
+        profiles=profiles,
         open_accounts=partial(open_accounts, settings.esp_hosts),
         open_cipher=lambda: cipher,
     )
