@@ -205,12 +205,13 @@ def condition_caveats(profile: Profile, data_type: DataType | None, sent_by: str
 def _way_caveats(profile: Profile, sent_by: str | None) -> Caveats:
     events, way = find_way(profile, sent_by)
     others = ", ".join(f"`{each.name}`" for each in events.ways if each is not way)
-    message = f"{profile.title} reads event data from {way.sent_by}."
-    if others and sent_by is None:
-        message += f" For other messages, export with `sent_by`: {others}."
+    if sent_by is None:
+        message = f"{profile.title} reads event data from {way.sent_by}."
+        if others:
+            message += f" For other messages, export with `sent_by`: {others}."
+        yield WarningCode.EVENT_DATA, message
     if events.caveat is not None:
-        message += f" {events.caveat}"
-    yield WarningCode.EVENT_DATA, message
+        yield WarningCode.EVENT_DATA, events.caveat
     yield WarningCode.CHANGED_EXPORT, "Version 0.1 kept such tags as they were."
     if way.strength is Strength.SECONDARY:
         message = f"Only secondary sources establish how {profile.title} reads event data."

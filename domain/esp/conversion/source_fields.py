@@ -49,6 +49,15 @@ _AMBIGUOUS = (
 )
 _BARE_ROLES = {TagRole.FIELD, TagRole.EVENT, TagRole.ASSIGNED, TagRole.NESTED}
 """The roles that a name without a root can have."""
+_COMPUTED: Mapping[Syntax, Collection[str]] = {
+    Syntax.LIQUID: {"first", "last", "size"},
+    Syntax.HANDLEBARS: {"length"},
+}
+"""The members that the engines of a language compute for lists, unless the data have them."""
+_IS_COMPUTED = (
+    "{title} reads `{name}` of a list as its length or one of its items. Write it in the language"
+    " of the other ESP."
+)
 _EVENT_DATA = re.compile(rf"(?={EVENT}[.\[]){LONG_PATH}")
 
 _Parts: TypeAlias = tuple[str, ...]
@@ -179,7 +188,7 @@ class SourceFields:
             return DataPath(f"{LOOP}.{_loop_members(self._profile)[parts]}"), ()
         for item in reversed(loops):
             if parts[0] in item.names:
-                return member_path(item.variable, parts[1:]), item.list
+                return self._member_path(item.variable, parts[1:]), item.list
         if vocabulary.syntax is not Syntax.HANDLEBARS or parts[0] == "[[]]":
             return None, parts
         level = len(loops)
@@ -195,7 +204,7 @@ class SourceFields:
             return None, parts
         if parts and (parts[0] in vocabulary.fields or vocabulary.is_system(".".join(parts))):
             raise ByHand(_HIDDEN)
-        return member_path(loops[level - 1].variable, parts), loops[level - 1].list
+        return self._member_path(loops[level - 1].variable, parts), loops[level - 1].list
 
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""
@@ -250,10 +259,23 @@ class SourceFields:
                 self._way = self._way or way.name
                 if way.name != self._way:
                     raise ByHand(_OTHER_WAY.format(root=way.name, way=self._way))
-                return member_path(EVENT, members)
+                return self._member_path(EVENT, members)
         if role is TagRole.EVENT:
             raise ByHand(_OTHER_ROLES[TagRole.EVENT])
         return None
+
+    def _member_path(self, root: str, members: Sequence[str]) -> DataPath:
+        """Return the path of the member of a value. Raises: ByHand if content has none."""
+        computed = _COMPUTED.get(self._profile.vocabulary.syntax, frozenset())
+        for each in members:
+            if each in computed:
+                title = self._profile.title
+                raise ByHand(_IS_COMPUTED.format(title=title, name=each))
+        names = (f"[{each}]" if each.isdecimal() else f'["{each}"]' for each in members)
+        path = f"{root}{''.join(names)}"
+        if re.fullmatch(DATA_PATH, path) is None:
+            raise ByHand(_OTHER_ROLES[TagRole.EVENT])
+        return DataPath(path)
 
     def _is_bare_event(self, parts: _Parts, role: TagRole, name: str) -> bool:
         """Return whether a name without a root is event data. Raises: ByHand if it is not clear."""
@@ -267,15 +289,6 @@ class SourceFields:
         if self._bare is None and not _is_standard(self._profile, parts, name):
             raise ByHand(_AMBIGUOUS.format(name=name))
         return False
-
-
-def member_path(root: str, members: Iterable[str]) -> DataPath:
-    """Return the path of the member of a value. Raises: ByHand if content has none."""
-    names = (f"[{each}]" if each.isdecimal() else f'["{each}"]' for each in members)
-    path = f"{root}{''.join(names)}"
-    if re.fullmatch(DATA_PATH, path) is None:
-        raise ByHand(_OTHER_ROLES[TagRole.EVENT])
-    return DataPath(path)
 
 
 def list_names(nodes: Iterable[Node], vocabulary: Vocabulary) -> Iterator[str]:

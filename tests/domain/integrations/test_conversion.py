@@ -209,6 +209,10 @@ def test_a_loop_becomes_content(esp, source, expected):
         ("sendgrid", "{{#each a}}{{@index}}{{/each}}", "the state of a loop"),
         ("iterable", "{{#each a}}{{profile.b}}{{/each}}", "reads this name in its item"),
         ("iterable", "{{#each a}}{{unsubscribeUrl}}{{/each}}", "reads this name in its item"),
+        ("braze", "{{event_properties.${items}.size}}", "reads `size` of a list"),
+        ("braze", "{{event_properties.${items}.first.name}}", "reads `first` of a list"),
+        ("customerio", "{{event.items.last}}", "reads `last` of a list"),
+        ("sendgrid", "{{#each a}}{{this.b.length}}{{/each}}", "reads `length` of a list"),
     ],
 )
 def test_another_loop_and_what_hides_in_one_stay_by_hand(esp, source, reason):
