@@ -235,7 +235,7 @@ class _Conversion:
         else:
             raise self._invalid(Rule.TOO_MANY_ITEMS, _TOO_MANY)
         others = tuple(self._report_warnings(warnings, content, document, reader))
-        self._report_names(content, document, reader)
+        self._report_fields(content, document, reader, fields)
         reported = tuple(self._report(tags, reader))
         if self._options.strict:
             _require_converted(reported)
@@ -394,17 +394,34 @@ class _Conversion:
                     at = self._lines.position(document.find_start(offset))
                     yield evolve(warning, line=at.line, column=at.column, places=())
 
-    def _report_names(self, content: Content, document: Document, reader: Reader) -> None:
-        """Add a caveat to each tag with a field whose name at the target is not established."""
-        target = self._target
-        if target is None or self._has_fields:
-            return
+    def _report_fields(
+        self, content: Content, document: Document, reader: Reader, fields: SourceFields
+    ) -> None:
+        """Add the caveats about fields to each tag that uses them."""
+        names = {each.key: each.name for each in fields.found}
         for start, keys in _uses(content):
             for key in keys:
-                is_known = key == EMAIL_KEY or isinstance(key, DataPath)
-                if not is_known and key not in target.names.standard_fields:
-                    message = _ASSUMED.format(key=key, title=target.title)
-                    reader.add_caveat(document.find_start(start), message)
+                for caveat in self._field_caveats(key, names.get(key, "")):
+                    reader.add_caveat(document.find_start(start), caveat)
+
+    def _field_caveats(self, key: str, name: str) -> Iterator[str]:
+        """Yield that a name is not established at the target, and how values of a field differ.
+
+        `name` is that at the source.
+        """
+        source, target = self._source, self._target
+        used = [(source, name)]
+        if target is not None:
+            standard = target.names.standard_fields
+            used.append((target, standard.get(key, "")))
+            is_known = key == EMAIL_KEY or isinstance(key, DataPath) or key in standard
+            if not (is_known or self._has_fields):
+                yield _ASSUMED.format(key=key, title=target.title)
+            if target.esp == source.esp:
+                return
+        for profile, each in used:
+            if each in profile.names.differing_values:
+                yield profile.names.differing_values[each].format(title=profile.title)
 
     def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
         """Yield the tags with their results. Those in a kept block have none of their own."""

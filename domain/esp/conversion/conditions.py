@@ -24,8 +24,10 @@ from ...conditions import (
 )
 from ...conditions.literals import date_literal, number_literal, text_literal
 from ...conditions.syntax import format_condition
+from ...content import WarningCode
 from ...data_paths import LOOP, DataPath
 from ...fields.values import DataType
+from ..languages.conditions.code_parts import Feature
 from ..languages.tree import Call, Expression, Filter, Filtered, Literal, Operation, Path, Special
 from ..profiles.profile import Profile, Syntax
 from .code import DEFAULT, SLOT, match_code, read_test
@@ -56,6 +58,12 @@ _OF_ZERO: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operators.ge,
 }
 """What a number that is missing, which Liquid reads as 0, has in common with a value."""
+_COMPARISONS_OF_TEXTS = {
+    WarningCode.CASE_INSENSITIVE,
+    WarningCode.UNKNOWN_CASE_AND_SPACES,
+    WarningCode.UNKNOWN_COMPARISON,
+}
+"""The caveats of a profile about which texts are equal. They apply to code that is read, too."""
 _NEVER_EMPTY = {Syntax.LIQUID}
 """The languages in which an empty text, 0 and an empty list are true."""
 
@@ -93,7 +101,7 @@ class Conditions:
         self._caveats.clear()
         text = format_condition(self._condition(test))
         caveats = (each.format(key=key, title=self._title) for key, each in self._caveats)
-        return text, tuple(caveats)
+        return text, tuple(dict.fromkeys(caveats))
 
     def _condition(self, test: Expression) -> Condition:
         for pattern in _patterns(self._values.profile):
@@ -183,16 +191,20 @@ class Conditions:
         value = right.value
         if value is None or value == "" or isinstance(value, Special):
             return self._emptiness(operator, left, right)
-        source, read_as = self._compared(left)
+        source, read_as = _found(self._values.compared(left))
         if isinstance(value, str) and self._is_number(source, operator, value):
             value = float(value)
         elif value in _BOOLEANS and self._values.fields.type_of(source) is DataType.BOOLEAN:
             value = _BOOLEANS[str(value)]
         literal = _as_type(value, read_as)
         data_type = _type_of(literal)
+        if read_as not in {data_type, None}:
+            raise ByHand(_TEST)  # The reading is a filter of the source, such as `lower`.
         self._values.fields.require(source, data_type, literal)
         if data_type in {DataType.TEXT, DataType.BOOLEAN} and operator not in {"==", "!="}:
             raise ByHand("Texts have no order here. Write this condition for the other ESP.")
+        if data_type is DataType.TEXT:
+            self._warn_of_texts(source, Feature.TEXT_EQUALITY)
         compared = _comparison(source, _OPERATORS[operator], literal)
         # Liquid reads a missing value as 0 if it reads it as a number.
         readings = self._values.profile.conditions.readings
@@ -233,17 +245,11 @@ class Conditions:
             self._warn(source, _LIST)
         literal = _checked(text_literal, part)
         self._values.fields.require(source, DataType.TEXT)
+        self._warn_of_texts(source, Feature.CONTAINS)
         return _comparison(source, Operator.CONTAINS, literal)
 
     def _operand(self, value: Expression) -> SourceField:
-        return self._compared(value)[0]
-
-    def _compared(self, value: Expression) -> tuple[SourceField, DataType | None]:
-        """Return the field, and the type as which the code reads it. Raises: ByHand."""
-        found = self._values.compared(value)
-        if found is None:
-            raise ByHand(_TEST)
-        return found
+        return _found(self._values.operand(value))
 
     def _type(self, source: SourceField) -> DataType:
         data_type = self._values.fields.type_of(source)
@@ -253,6 +259,12 @@ class Conditions:
                 raise ByHand(message.format(key=source.key))
             self._warn(source, _UNKNOWN_TYPE)
         return data_type or DataType.TEXT
+
+    def _warn_of_texts(self, source: SourceField, feature: Feature) -> None:
+        """Add the caveats about how the ESP compares texts: content compares all characters."""
+        for caveat in self._values.profile.conditions.caveats.get(feature, ()):
+            if caveat.code in _COMPARISONS_OF_TEXTS:
+                self._warn(source, caveat.message)
 
     def _warn(self, source: SourceField, caveat: str) -> None:
         self._caveats[source.key, caveat] = None
@@ -333,6 +345,13 @@ def _type_of(value: Value) -> DataType:
         case date():
             return DataType.DATE
     return DataType.NUMBER
+
+
+def _found(found: T | None) -> T:
+    """Return what a test compares. Raises: ByHand if this is no value of a field."""
+    if found is None:
+        raise ByHand(_TEST)
+    return found
 
 
 def _checked(check: Callable[[T], V], value: T) -> V:

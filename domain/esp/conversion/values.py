@@ -61,6 +61,8 @@ class _Reading:
 
     steps: list[_Step] = Factory(list)
     caveats: list[str] = Factory(list)
+    is_escaped: bool = False
+    """Whether a filter or function changes only how HTML or a link in the value is shown."""
 
 
 @frozen
@@ -103,7 +105,10 @@ class Values:
         return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats)
 
     def operand(self, value: Expression) -> SourceField | None:
-        """Return the field whose value this is, also if it is guarded, or None. Raises: ByHand."""
+        """Return the field whose value this is, also if it is guarded, or None. Raises: ByHand.
+
+        A value that a filter changes is none of a field.
+        """
         reading = _Reading()
         try:
             source = self._peel(value, reading)
@@ -111,7 +116,8 @@ class Values:
             if find_root(value) is None:
                 return None
             raise
-        return None if any(reading.steps) or reading.caveats else source
+        is_changed = any(reading.steps) or reading.caveats or reading.is_escaped
+        return None if is_changed else source
 
     def compared(self, value: Expression) -> tuple[SourceField, DataType | None] | None:
         """Return the field that is compared, and the type as which its code reads it, or None.
@@ -154,6 +160,7 @@ class Values:
             case Filtered(inner, (*others, FilterCode(name) as last)):
                 before = Filtered(inner, tuple(others)) if others else inner
                 if name in _UNCHANGED:
+                    reading.is_escaped = True
                     if name == "safe":
                         reading.caveats.append(_RAW_HTML.format(title=self.profile.title))
                     return before
@@ -165,6 +172,7 @@ class Values:
                     return before
                 raise ByHand(_FILTER.format(name=name))
             case Call(name, (inner,)) if name.lower() in _UNCHANGED:
+                reading.is_escaped = True
                 return inner
             case Call(name):
                 raise ByHand(_FILTER.format(name=name))

@@ -89,6 +89,12 @@ PROFILE = Profile(
             "birthday": "BIRTHDAY",
         },
         unlisted=frozenset({"EMAIL"}),
+        differing_values={
+            "BIRTHDAY": (
+                "BIRTHDAY of {title} is a month and a day without a year, such as 11/29. It is no"
+                " date."
+            )
+        },
         capitals=True,
         max_length=10,
         creation=Creation(
@@ -233,6 +239,8 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.MERGE_TAGS,
+        # A colon follows a word of Mailchimp.
+        field_pattern=r"[^:]+",
         events=words("CART CART:* CART_* ORDER ORDER:* ORDER_* PRODUCT PRODUCT:* PRODUCT_*"),
         system=words(
             "ABOUT_LIST ABUSE_EMAIL ACCOUNT_URL ARCHIVE ARCHIVE_* AUTOMATION:* CAMPAIGN:*"

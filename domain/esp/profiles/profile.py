@@ -129,8 +129,9 @@ class Names:
     messages for names without a form. A name must not be `reserved`.
 
     `standard_fields` contains the names of the ESP's own fields, by the keys that mean them. The
-    API of the ESP does not list those that are `unlisted`, so a sync can't find them. Other names
-    are the key, in capital letters if `capitals` is true. `max_length` is the maximum of their
+    API of the ESP does not list those that are `unlisted`, so a sync can't find them.
+    `differing_values` contains what is known about the values of such a field, by its name, if
+    other ESPs have values of another form. Other names are the key, in capital letters if `capitals` is true. `max_length` is the maximum of their
     characters, if a key can be longer. If `lists_fields_in_use_only` is true, the ESP does not list
     field definitions, only the fields that it has found in use, so a field that it does not list
     may exist.
@@ -145,6 +146,7 @@ class Names:
     reserved: frozenset[str] = frozenset()
     standard_fields: Mapping[str, str] = {}
     unlisted: frozenset[str] = frozenset()
+    differing_values: Mapping[str, str] = {}
     capitals: bool = False
     max_length: int | None = None
     lists_fields_in_use_only: bool = False

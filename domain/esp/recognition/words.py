@@ -279,7 +279,8 @@ def role_of(path: Path, vocabulary: Vocabulary) -> tuple[TagRole, str]:
     if root.startswith("@") and vocabulary.syntax is Syntax.AMPSCRIPT:
         return TagRole.ASSIGNED, name
     if vocabulary.syntax in NAMED_BY_USERS:
-        return TagRole.FIELD, name
+        is_field = re.fullmatch(vocabulary.field_pattern, name) is not None
+        return (TagRole.FIELD if is_field else TagRole.NONE), name
     if not vocabulary.can_have(path):
         return TagRole.ASSIGNED, name
     if len(path) > 1:

@@ -672,3 +672,102 @@ def test_a_name_that_no_field_has_stays_by_hand(codes):
 
     assert converted.content == "{{ person.shoe }}"
     assert "There is no field with the key shoe." in by_hand(converted)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        ("klaviyo", "{% if first_name|lower == 'ann' %}x{% endif %}"),
+        ("klaviyo", "{% if 'ann' != first_name|lower %}x{% endif %}"),
+        ("klaviyo", "{% if 'a' in first_name|lower %}x{% endif %}"),
+        ("klaviyo", "{% if first_name|lower %}x{% endif %}"),
+        ("klaviyo", "{% if first_name|upper == 'ANN' %}x{% endif %}"),
+        ("klaviyo", "{% if first_name|escape == 'A&B' %}x{% endif %}"),
+        ("klaviyo", "{% if first_name|lower == '' %}x{% endif %}"),
+        ("brevo", "{% if contact.FIRSTNAME|lower == 'ann' %}x{% endif %}"),
+        ("hubspot", "{% if contact.firstname|lower == 'ann' %}x{% endif %}"),
+        ("braze", "{% assign c = ${city} | downcase %}{% if c == 'a' %}x{% endif %}"),
+        ("braze", "{% assign n = ${n} | plus: 0 %}{% if n %}x{% endif %}"),
+        ("braze", "{% assign n = ${n} | plus: 0 %}{% if n == 'a' %}x{% endif %}"),
+        ("braze", "{% assign t = ${t} | date: '%s%L' | plus: 0 %}{% if t > 9 %}x{% endif %}"),
+        ("sfmc", "%%[ IF Lowercase([City]) == 'x' THEN ]%%x%%[ ENDIF ]%%"),
+        ("sfmc", "%%=IIF(Uppercase([City]) == 'X', 'a', 'b')=%%"),
+        ("iterable", "{{#ifEq (lowercase firstName) 'a'}}x{{/ifEq}}"),
+        ("sendgrid", "{{#equals (upper name) 'A'}}x{{/equals}}"),
+    ],
+)
+def test_a_condition_on_a_value_that_a_filter_changes_stays_by_hand(esp, source):
+    converted = convert(
+        source, read=esp, write="portable", options=ConversionOptions(bare="field")
+    )
+
+    assert "recipient." not in converted.content
+    assert converted.counts[Outcome.BY_HAND] > 0
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "caveat"),
+    [
+        ("sfmc", "%%=IIF(City == 'BERLIN', 'a', 'b')=%%", "without regard to case"),
+        ("sfmc", "%%[ IF City != 'BERLIN' THEN ]%%a%%[ ENDIF ]%%", "without regard to case"),
+        ("sfmc", "%%=IIF(INDEXOF(City, 'BER') > 0, 'a', 'b')=%%", "without regard to case"),
+        ("mailchimp", "*|IF:CITY=Berlin|*a*|END:IF|*", "are case-sensitive"),
+        ("activecampaign", "%IF $CITY == 'x'%a%/IF%", "does not document whether case"),
+    ],
+)
+@pytest.mark.parametrize("target", ["portable", "braze"])
+def test_how_the_source_compares_texts_is_a_caveat(esp, source, caveat, target):
+    first, *_ = convert(source, read=esp, write=target).tags
+
+    assert first.outcome is Outcome.CAVEAT
+    assert [each for each in first.reasons if caveat in each]
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        ("sfmc", "%%=IIF(Visits > 3, 'a', 'b')=%%"),
+        ("klaviyo", "{% if first_name == 'Ann' %}a{% endif %}"),
+    ],
+)
+def test_another_comparison_has_no_caveat_about_texts(esp, source):
+    converted = convert(source, read=esp, write="portable")
+
+    assert converted.counts[Outcome.CAVEAT] == 0
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "source"),
+    [
+        ("mailchimp", "braze", "*|BIRTHDAY|*"),
+        ("mailchimp", "braze", "*|IF:BIRTHDAY=11/29|*x*|END:IF|*"),
+        ("mailchimp", "portable", "*|BIRTHDAY|*"),
+        ("braze", "mailchimp", "{{${date_of_birth}}}"),
+    ],
+)
+def test_a_birthday_without_a_year_has_a_caveat(read, write, source):
+    first, *_ = convert(source, read=read, write=write).tags
+
+    assert first.outcome is Outcome.CAVEAT
+    assert "a month and a day without a year, such as 11/29" in " ".join(first.reasons)
+
+
+def test_a_birthday_has_no_caveat_for_the_same_esp():
+    converted = convert("*|BIRTHDAY|*", read="mailchimp", write="mailchimp")
+
+    assert converted.counts[Outcome.CONVERTED] == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("*|QRCODE:abc|*", "*|RAW:BIO|*", "*|FNAME:there|*", "*|UPPER:RAW:BIO|*"),
+        "*|IF:FNAME:there|*x*|END:IF|*",
+    ],
+)
+def test_a_merge_tag_with_an_unknown_word_before_a_colon_is_no_field(source):
+    converted = convert(source, read="mailchimp", write="braze")
+
+    assert source in converted.content
+    ((_, reason),) = by_hand(converted)
+    assert "is no field of Mailchimp" in reason
