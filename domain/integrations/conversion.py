@@ -30,6 +30,7 @@ from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
+from ..esp.conversion.statements import Statements
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
@@ -62,7 +63,6 @@ _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
 _IS_CONTENT = "This text is code of content. Remove it, or write it in another way."
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
-_HALF = "Another statement in this tag is by hand. Write the tag for the other ESP."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
 
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
@@ -214,10 +214,13 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
-        self._read(nodes, fields)  # The types that later tags show apply to earlier ones.
+        statements = Statements.of(tags, nodes)
+        self._read(
+            nodes, fields, statements
+        )  # The types that later tags show apply to earlier ones.
         for _ in range(_MAX_ROUNDS):
-            reader = self._read(nodes, fields)
-            refused = dict(chain(reader.poisoned.items(), self._find_halves(tags, reader)))
+            reader = self._read(nodes, fields, statements)
+            refused = dict(chain(reader.poisoned.items(), statements.find_halves(reader)))
             if not refused.keys() <= self._refused.keys():
                 self._refused.update(refused)
                 continue
@@ -259,7 +262,7 @@ class _Conversion:
         message = f"This is no template of {self._source.title}. It can be one of {titles}."
         raise self._invalid(Rule.NOT_APPLICABLE, message)
 
-    def _read(self, nodes: Sequence[Node], fields: SourceFields) -> Reader:
+    def _read(self, nodes: Sequence[Node], fields: SourceFields, statements: Statements) -> Reader:
         reader = Reader(
             text=self._text,
             lines=self._lines,
@@ -270,26 +273,13 @@ class _Conversion:
             given=self._given,
             refused=self._refused,
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
+            statements=statements.following,
         )
         reader.read(nodes)
         return reader
 
     def _invalid(self, rule: Rule, message: str) -> InvalidContent:
         return InvalidContent([self._lines.violation(0, rule, message)])
-
-    def _find_halves(self, tags: Iterable[Tag], reader: Reader) -> Iterator[tuple[int, str]]:
-        """Yield what must stay because another statement of its tag does."""
-        shared = {
-            start: tag.start
-            for tag in tags
-            if len(tag.parts) > 1
-            for start in (tag.start, *(part.start for part in tag.parts[1:]))
-        }
-        pieces = [each for each in reader.pieces if each.start in shared]
-        halved = {shared[each.start] for each in pieces if each.is_kept}
-        for piece in pieces:
-            if piece.owner is not None and shared[piece.start] in halved:
-                yield piece.owner, _HALF
 
     @cached_property
     def _html(self) -> Html:

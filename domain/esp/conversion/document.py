@@ -40,7 +40,7 @@ class Document:
 
     def restore(self, text: str) -> str:
         """Return the text with what is kept instead of the marks."""
-        return self._mark.sub(lambda mark: self.pieces[int(mark[1])].text, text)
+        return self._mark.sub(lambda mark: self.pieces[int(mark[1])].marked_text, text)
 
     def find_owner(self, offset: int) -> int | None:
         """Return the offset in the source of the tag at this offset, or of the next tag."""

@@ -77,13 +77,21 @@ _TRUE, _FALSE = Literal(value=True), Literal(value=False)
 class Piece:
     """A part of the content. `owner` is the offset of the tag or block of the source, or None.
 
-    `start` is its offset in the source. `is_kept` is whether the text stays as it is.
+    `start` is its offset in the source. `is_kept` is whether the text stays as it is, between the
+    `marks` if it has a block.
     """
 
     text: str
     start: int
     owner: int | None
     is_kept: bool = False
+    marks: tuple[str, str] = ("", "")
+
+    @property
+    def marked_text(self) -> str:
+        """The text between its marks."""
+        begin, end = self.marks
+        return f"{begin}{self.text}{end}"
 
 
 @frozen
@@ -103,7 +111,8 @@ class Reader:
 
     `texts` are places outside of tags that stay as they are, or are dropped, in order.
 
-    `values` are the texts of links, the sender and the year that are given.
+    `values` are the texts of links, the sender and the year that are given. `statements` are the
+    offsets of those that follow another one in their tag.
     """
 
     text: str
@@ -115,6 +124,7 @@ class Reader:
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
     texts: Sequence[tuple[int, int, Result]] = ()
+    statements: Collection[int] = ()
     pieces: list[Piece] = field(init=False, factory=list)
     results: dict[int, Result] = field(init=False, factory=dict)
     """By the offset of the tag."""
@@ -323,7 +333,7 @@ class Reader:
         """Convert a block. Its tests are read first: without one of them, the block stays."""
         if [each.test for each in node.branches] in _dropped_tests(self.profile):
             (branch,) = node.branches
-            self.results[branch.start] = self.results[_closing(node)] = DROPPED
+            self.results[branch.start] = self.results[find_closing(node)] = DROPPED
             self.read(branch.nodes)
             return
         loop = self._find_guarded(node)
@@ -332,7 +342,7 @@ class Reader:
             self._note(node.start, ())
             for each in (node, *node.branches[0].nodes):
                 if isinstance(each, Condition | Loop):
-                    self._note(_closing(each), ())
+                    self._note(find_closing(each), ())
             return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
@@ -411,7 +421,7 @@ class Reader:
             with self.fields.inside(item if is_first else None):
                 self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
-        last = _closing(node)
+        last = find_closing(node)
         if is_blank:
             self._note(last, ())
             self._add_trim(node.start, "", self._trims(last, node.end)[1])
@@ -453,24 +463,34 @@ class Reader:
     def _keep(self, node: Node, reason: str) -> None:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
-        code = self.text[node.start : node.end]
-        if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
-            line = self.lines.position(node.start).line
-            code = f"{BEGIN_MARK.format(line=line)}{code}{END_MARK}"
         for name in _assigned(node):
             self._variables[name] = None
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
-        self.pieces.append(Piece(code, node.start, node.start, is_kept=True))
+        start, marks = node.start, ("", "")
+        if start in self.statements and self._ends_with_kept(start):
+            previous = self.pieces.pop()  # Together, both are complete tags.
+            start, marks = previous.start, previous.marks
+        if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
+            marks = BEGIN_MARK.format(line=self.lines.position(start).line), END_MARK
+        text = self.text[start : node.end]
+        self.pieces.append(Piece(text, start, start, is_kept=True, marks=marks))
+
+    def _ends_with_kept(self, offset: int) -> bool:
+        """Return whether the last piece is kept, and ends at this offset of the source."""
+        match self.pieces:
+            case [*_, Piece(text=text, start=start, is_kept=True)]:
+                return start + len(text) == offset
+        return False
 
     def _add(self, text: str, start: int, owner: int | None = None) -> None:
         if text:
             self.pieces.append(Piece(text, start, owner))
 
 
-def _closing(node: Condition | Loop) -> int:
+def find_closing(node: Condition | Loop) -> int:
     """Return the offset of the last tag of a block."""
     nodes = node.branches[-1].nodes
     return nodes[-1].end if nodes else node.branches[-1].end

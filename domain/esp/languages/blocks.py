@@ -111,6 +111,9 @@ Builder: TypeAlias = Callable[[int, int, Sequence[Branch]], Node]
 """Returns the node of a block from its place and its branches. The first one has no test."""
 
 
+_UNENDED = "This tag divides a block that has no end."
+
+
 @define
 class _Block:
     """A block that has no end yet."""
@@ -132,9 +135,14 @@ class _Block:
         self._end_branch()
         return self.opening.build(self.opening.start, end, self.branches)
 
-    def all_nodes(self) -> list[Node]:
+    def all_nodes(self) -> Iterator[Node]:
+        """Yield the nodes in the block, which has no end, and what can divide nothing."""
         self._end_branch()
-        return [node for branch in self.branches for node in branch.nodes]
+        first, *others = self.branches
+        yield from first.nodes
+        for branch in others:
+            yield Unread(branch.start, branch.end, _UNENDED, is_alone=True)
+            yield from branch.nodes
 
     def _end_branch(self) -> None:
         tag = self.divider or self.opening
@@ -175,7 +183,8 @@ def find_places(
 def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
     """Return the nodes of the parts, with a node for each complete block.
 
-    A tag without its block, and a block without its end, are `Unread`. The nodes in it stay.
+    A tag without its block, and the tags of a block without its end, are `Unread`. The nodes in it
+    stay.
     """
     nodes: list[Node] = []
     blocks: list[_Block] = []

@@ -131,10 +131,10 @@ class Names:
     `standard_fields` contains the names of the ESP's own fields, by the keys that mean them. The
     API of the ESP does not list those that are `unlisted`, so a sync can't find them.
     `differing_values` contains what is known about the values of such a field, by its name, if
-    other ESPs have values of another form. Other names are the key, in capital letters if `capitals` is true. `max_length` is the maximum of their
-    characters, if a key can be longer. If `lists_fields_in_use_only` is true, the ESP does not list
-    field definitions, only the fields that it has found in use, so a field that it does not list
-    may exist.
+    other ESPs have values of another form. Other names are the key, in capital letters if
+    `capitals` is true. `max_length` is the maximum of their characters, if a key can be longer. If
+    `lists_fields_in_use_only` is true, the ESP does not list field definitions, only the fields
+    that it has found in use, so a field that it does not list may exist.
     """
 
     source: str

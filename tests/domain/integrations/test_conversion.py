@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recipient_fields.domain import (
     DataType,
@@ -697,9 +700,7 @@ def test_a_name_that_no_field_has_stays_by_hand(codes):
     ],
 )
 def test_a_condition_on_a_value_that_a_filter_changes_stays_by_hand(esp, source):
-    converted = convert(
-        source, read=esp, write="portable", options=ConversionOptions(bare="field")
-    )
+    converted = convert(source, read=esp, write="portable", options=ConversionOptions(bare="field"))
 
     assert "recipient." not in converted.content
     assert converted.counts[Outcome.BY_HAND] > 0
@@ -771,3 +772,71 @@ def test_a_merge_tag_with_an_unknown_word_before_a_colon_is_no_field(source):
     assert source in converted.content
     ((_, reason),) = by_hand(converted)
     assert "is no field of Mailchimp" in reason
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "%%[ VAR @fn\nSET @fn = IIF(EMPTY([Name]), 'x', [Name]) ]%%a %%=ProperCase(@fn)=%%",
+            None,
+        ),
+        ("%%[ /* a note */ VAR @n /* b */ RaiseError('x') ]%%a", None),
+        ("%%[ SET @x = [City] RaiseError('x') ]%%a %%=v(@x)=%%", None),
+        ("%%=v([City])=%%%%[ VAR @n RaiseError('x') ]%%a", "{{${city}}}REST"),
+        (
+            "%%[ VAR @x IF Now() == 1 THEN ]%%a%%[ ENDIF SET @y = [City] ]%%%%=v(@y)=%%",
+            "BEGIN%%[ VAR @x IF Now() == 1 THEN ]%%a%%[ ENDIF SET @y = [City] ]%%END%%=v(@y)=%%",
+        ),
+        (
+            "%%[ IF [Tier] == 'a' THEN RaiseError('x') ]%%a%%[ ENDIF ]%%",
+            "BEGIN%%[ IF [Tier] == 'a' THEN RaiseError('x') ]%%a%%[ ENDIF ]%%END",
+        ),
+    ],
+)
+def test_a_tag_with_a_statement_by_hand_stays_as_a_whole(source, expected):
+    converted = convert(source, read="sfmc", write="braze")
+
+    rest = source[source.index("%%[") :]
+    expected = (expected or source).replace("BEGIN", "[BY HAND: line 1]").replace("REST", rest)
+    assert converted.content == expected.replace("%%END", "%%[END BY HAND]")
+
+
+AMPSCRIPT = [
+    *("VAR @a", "VAR @a, @b", "SET @a = [City]", "SET @b = Now()", "SET @b = Concat(@a, 'x')"),
+    *("SET @a = Lowercase(@b)", "/* a note */", "OutputLine(@a)", "RaiseError('x')"),
+    *("IF [Tier] == 'gold' THEN", "IF Now() == 1 THEN", "ELSE", "ENDIF", "IF @a == 'x' THEN"),
+]
+PLAIN = ["text ", "%%=v(@a)=%%", "%%=ProperCase(@b)=%%", "%%City%%", "\n"]
+MARK = re.compile(r"\[BY HAND: line \d+\]|\[END BY HAND\]")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(PLAIN),
+            st.lists(st.sampled_from(AMPSCRIPT), min_size=1, max_size=4).map(
+                lambda statements: f"%%[ {' '.join(statements)} ]%%"
+            ),
+        ),
+        max_size=8,
+    ).map("".join)
+)
+def test_what_stays_of_ampscript_is_complete_tags(source):
+    try:
+        converted = convert(source, read="sfmc", write="portable")
+    except InvalidContent:
+        return
+
+    kept = [
+        each.text
+        for each in converted.tags
+        if each.outcome in {Outcome.BY_HAND, Outcome.CONSEQUENCE}
+    ]
+    rest, between = converted.content, []
+    for tag in kept:
+        before, found, rest = rest.partition(tag)
+        assert found, f"{tag!r} is not in {converted.content!r}"
+        between.append(before)
+    for each in (*between, rest):
+        assert not re.search(r"%%|\]|SET|VAR|IF |ENDIF", MARK.sub("", each)), converted.content
