@@ -15,7 +15,7 @@ from recipient_fields.application.content.conversions import (
     render_conversion,
     render_used_fields,
 )
-from recipient_fields.application.wording import counted
+from recipient_fields.application.wording import counted, other_places
 from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.content import Surface
 from recipient_fields.domain.esp import PORTABLE, Bare, Esp, recognize_dialects
@@ -42,7 +42,7 @@ from .output import (
 )
 from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
-from .violations import FINDINGS, decoded, note_warnings, reporting_violations
+from .violations import FINDINGS, decoded, note_warnings, reporting_violations, with_dashes
 
 _INPUT = "<stdin>"
 _SHOWN = 60
@@ -313,12 +313,21 @@ def _read_texts(name: str | None) -> Mapping[str, str]:
 
 
 def _report(template: _Template, conversion: Conversion, *, alone: bool) -> None:
-    """Print one line for the template, and one for each reason with its tags."""
+    """Print one line for the template, and one for each tag or caveat."""
     name = one_line(template.name)
-    for outcome in (Outcome.BY_HAND, Outcome.CAVEAT, Outcome.DROPPED):
-        for tag in conversion.tags:
-            if tag.outcome is outcome:
-                note(_describe(tag, None if alone else name))
+    prefix = "" if alone else f"{name}:"
+    for tag in _tags_with(conversion, Outcome.BY_HAND):
+        note(f"{prefix}{_describe(tag, 'By hand', ' '.join(tag.reasons))}")
+    caveats: dict[str, list[ConvertedTag]] = {}
+    for tag in _tags_with(conversion, Outcome.CAVEAT):
+        for reason in tag.reasons:
+            caveats.setdefault(reason, []).append(tag)
+    for reason, (first, *others) in caveats.items():
+        note(f"{prefix}{_describe(first, 'Caveat', reason)}")
+        if others:
+            note(f"    {other_places([each.position for each in others])}")
+    for tag in _tags_with(conversion, Outcome.DROPPED):
+        note(f"{prefix}{_describe(tag, 'Dropped')}")
     note_warnings(conversion.warnings)
     counted_tags = (
         f"{count:,} {_TITLES[outcome]}" for outcome, count in conversion.counts.items() if count
@@ -326,13 +335,15 @@ def _report(template: _Template, conversion: Conversion, *, alone: bool) -> None
     note(f"{name}: {', '.join(counted_tags) or 'no tags'}")
 
 
-def _describe(tag: ConvertedTag, name: str | None) -> str:
+def _tags_with(conversion: Conversion, outcome: Outcome) -> Iterator[ConvertedTag]:
+    return (tag for tag in conversion.tags if tag.outcome is outcome)
+
+
+def _describe(tag: ConvertedTag, kind: str, reason: str = "") -> str:
     """Return a line about a tag, as compilers write it."""
-    place = f"{tag.position.line}:{tag.position.column}"
-    kind = {Outcome.BY_HAND: "By hand", Outcome.CAVEAT: "Caveat"}.get(tag.outcome, "Dropped")
     shown = one_line(tag.text if len(tag.text) <= _SHOWN else f"{tag.text[:_SHOWN]}…")
-    where = f"{name}:{place}" if name else place
-    return f"{where}: {kind}: {shown}{''.join(f' {each}' for each in tag.reasons)}"
+    place = f"{tag.position.line}:{tag.position.column}"
+    return f"{place}: {kind}: {shown} {with_dashes(reason)}".rstrip()
 
 
 def _write_folder(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ FINDINGS = 3
 
 _MARK = "\ufeff"
 _MAX_REPORTED = 100
+_OPTION = re.compile(r"\boption `([a-z_]+)`")
 _PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
 
@@ -109,11 +111,16 @@ def decoded(content: bytes) -> tuple[bytes, str]:
 def note_warnings(warnings: Iterable[ContentWarning]) -> None:
     """Print each warning about content with its kind, its first place, and some of the others."""
     for warning in warnings:
-        note(f"{_titled(warning.code)}: {warning.position}: {warning.message}")
+        note(f"{_titled(warning.code)}: {warning.position}: {with_dashes(warning.message)}")
         if isinstance(warning, UnfoundName):
             note(f"    {setting_command(warning.proposal)}")
         if warning.places:
             note(f"    {other_places(warning.places)}")
+
+
+def with_dashes(message: str) -> str:
+    """Return a message whose options, such as `sent_by`, are those of commands."""
+    return _OPTION.sub(lambda found: f"option `--{found[1].replace('_', '-')}`", message)
 
 
 def _titled(code: WarningCode) -> str:

@@ -208,3 +208,21 @@ def test_the_readme_shows_the_result(cli: CommandLine):
     reported = [line.removeprefix(f"{ROOT}/") for line in run.err.splitlines()]
     for line in re.findall(r"^(?:\d+:\d+|docs/examples/.*?): .*", readme, re.MULTILINE):
         assert any(each.startswith(line) for each in reported), line
+
+
+def test_a_caveat_is_reported_once_with_its_places_and_the_options_of_the_command(cli: CommandLine):
+    source = "{{ person.tier }}{{ event.total }}\n{{ person.tier|upper }}"
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=source)
+
+    assert run.err.count("The name of tier at Braze is assumed.") == 1
+    assert "    Also: line 2, column 1.\n" in run.err
+    assert "export with the option `--sent-by`:" in run.err
+    assert "`sent_by`" not in run.err
+
+
+def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
+    run = cli("convert", "--from", "iterable", "--to", "braze", stdin="{{total}}")
+
+    assert run.status == FOUND
+    assert "with the option `--bare`." in run.err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from attrs import define, field, frozen
@@ -56,9 +56,9 @@ _VARIABLE_SEPARATOR = re.compile(r" *, *")
 _ARGUMENT = re.compile(r"(?:(?P<name>\w+)=)?(?P<value>.+)", re.DOTALL)
 
 
-def read_django(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order."""
-    return _Reader(text).parts()
+def read_django(text: str, blocks: Collection[str] = ()) -> Iterator[Part]:
+    """Yield the parts of the text, in order. `blocks` are the words of blocks of the ESP."""
+    return _Reader(text, blocks).parts()
 
 
 @frozen
@@ -75,6 +75,7 @@ class _Tag:
 @define
 class _Reader:
     _text: str
+    _blocks: Collection[str]
     _open_until: dict[str, int] = field(factory=dict)
     """By the end of a tag, the end of the line that does not have it."""
 
@@ -134,7 +135,7 @@ class _Reader:
             return self._verbatim(tag)
         if word == "comment":
             return self._comment(tag)
-        return _TAGS.get(word, _opaque)(tag)
+        return _TAGS.get(word, _block if word in self._blocks else _opaque)(tag)
 
     def _verbatim(self, tag: _Tag) -> Node:
         last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 
 from ...content import FilterName, WarningCode
@@ -45,10 +47,14 @@ _TAGS = f"{shared.SKILLS}/klaviyo-django/references/syntax.md"
 _DATA = f"{shared.SKILLS}/klaviyo-django/references/data-sources.md"
 
 
+# https://help.klaviyo.com/hc/en-us/articles/360004785571 for `catalog`
+_BLOCKS = words("catalog customobject customobjects")
+
+
 PROFILE = Profile(
     esp=Esp("klaviyo"),
     title="Klaviyo",
-    languages=(read_django,),
+    languages=(partial(read_django, blocks=_BLOCKS),),
     unestablished=frozenset({BLANK_AFTER_COLON}),
     engines={Engine.DJANGO: "Klaviyo documents the template language of Django."},
     names=Names(
@@ -209,10 +215,9 @@ PROFILE = Profile(
             " unsubscribe_link update_property_link web_view web_view_link"
         ),
         tags=django.TAGS
-        | words(
-            "barcode catalog coupon_code currency_format customobject customobjects endcatalog"
-            " endcustomobject endcustomobjects has_category media object object_filter today"
-        ),
+        | words("barcode coupon_code currency_format has_category media object object_filter today")
+        | _BLOCKS
+        | {f"end{each}" for each in _BLOCKS},
         filters=django.FILTERS
         | words(
             "abs append at_least at_most base64_decode base64_encode base64_url_safe_decode"

@@ -331,6 +331,8 @@ def test_text_without_tags_is_skipped_as_fast_as_a_search_for_characters_allows(
     [
         (Esp("klaviyo"), "{%- if x -%}a{%- endif -%}", [MISTAKE, UNREADABLE]),
         (Esp("klaviyo"), "{% if (a or b) and c %}x{% endif %}", [UNREADABLE]),
+        (Esp("klaviyo"), "{% catalog 'a' %}{{ catalog_item.url }}{% endcatalog %}", []),
+        (Esp("klaviyo"), "{% catalog 'a' %}x", [UNREADABLE]),
         (Esp("klaviyo"), "{{ person.first_name|default: 'x' }}", [CAVEAT]),
         (Esp("brevo"), "{{ contact.FIRSTNAME|default: 'x' }}", []),
         (Esp("braze"), "{% if not ${first_name} %}x{% endif %}", [UNREADABLE]),

@@ -840,3 +840,14 @@ def test_what_stays_of_ampscript_is_complete_tags(source):
         between.append(before)
     for each in (*between, rest):
         assert not re.search(r"%%|\]|SET|VAR|IF |ENDIF", MARK.sub("", each)), converted.content
+
+
+@pytest.mark.parametrize("word", ["catalog", "customobject", "customobjects"])
+def test_a_block_of_klaviyo_with_other_data_stays_by_hand_as_a_block(word):
+    block = f"{{% {word} event.id unpublished='cancel' %}}{{{{ x.title }}}}{{% end{word} %}}"
+
+    converted = braze(f"{block}{{{{ first_name }}}}")
+
+    assert converted.content == f"[BY HAND: line 1]{block}[END BY HAND]{{{{${{first_name}}}}}}"
+    ((_, reason),) = by_hand(converted)
+    assert f"`{word}` is a tag of Klaviyo" in reason
