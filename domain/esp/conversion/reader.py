@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
+from ..by_hand import enclose
 from ..languages.tree import (
     Assignment,
     Call,
@@ -42,9 +43,6 @@ from .conditions import Conditions
 from .outcomes import ByHand, Outcome
 from .source_fields import LoopItem, SourceFields
 from .values import Values, quoted
-
-BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
-"""What encloses a block that is by hand, so that nobody sends it unnoticed."""
 
 _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
@@ -455,8 +453,7 @@ class Reader:
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         code = self.text[node.start : node.end]
         if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
-            line = self.lines.position(node.start).line
-            code = f"{BEGIN_MARK.format(line=line)}{code}{END_MARK}"
+            code = enclose(code, self.lines.position(node.start).line)
         for name in _assigned(node):
             self._variables[name] = None
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
