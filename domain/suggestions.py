@@ -20,9 +20,9 @@ _MAX_COMPARED = 8
 def closest_match(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most similar to this one, or None if none is similar.
 
-    Words of more than 64 characters have no match. Of many words with the same characters in
-    another order, the search compares only the first few. For 1,000 known words, it takes at most
-    about 10 ms.
+    Case does not matter. Words of more than 64 characters have no match. Of many words with the
+    same characters in another order, the search compares only the first few. For 1,000 known words,
+    it takes at most about 10 ms.
     """
     require_type(str, word=word)
     require_type(Iterable, known=known)
@@ -31,13 +31,13 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
     matcher = SequenceMatcher(b=word.lower())
     candidates = []
     for each in known:
-        matcher.set_seq1(each)
+        matcher.set_seq1(each.lower())
         if matcher.real_quick_ratio() >= _MIN_SIMILARITY:  # compares the lengths
             candidates.append((matcher.quick_ratio(), each))  # compares the characters
     similar = []
     for bound, each in nlargest(_MAX_COMPARED, candidates):
         if bound >= _MIN_SIMILARITY:
-            matcher.set_seq1(each)
+            matcher.set_seq1(each.lower())
             similar.append((matcher.ratio(), each))
     similarity, match = max(similar, default=(0.0, None))
     return match if similarity >= _MIN_SIMILARITY else None

@@ -213,6 +213,8 @@ def _parse_number(digits: str) -> int | float:
 
 
 def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
     if _UNKNOWN_ESCAPE.match(text) is not None:
         message = r"Write a backslash as `\\`: only `\\`, `\"` and `\'` are escapes."
         raise InvalidCondition([Violation(Rule.FORMAT, message)])

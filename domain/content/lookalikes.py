@@ -98,13 +98,15 @@ _SYSTEM_PATH = re.compile(
 )
 _SET_VARIABLE = re.compile(
     r"""
-    (?: \{%[+-]?\s{0,9}for\s[\w\s,]{0,99}?
-      | \{%[+-]?\s{0,9}(?:assign|capture|connected_content|macro|set|with)
-        \s(?:[^{}%]|%(?!\})){0,500}?
+    (?: \{%[+-]?\s{0,9}for\s(?:(?!\bin\s)[\w\s,]){0,99}?
+      | \{%[+-]?\s{0,9}(?:assign|capture|set)\s[^{}%=]{0,500}?
+      | \{%[+-]?\s{0,9}macro\s(?:[^{}%]|%(?!\})){0,500}?
+      | \{%[+-]?\s{0,9}(?P<with>with)\s(?:[^{}%]|%(?!\})){0,500}?
+      | \{%[+-]?\s{0,9}connected_content\s(?:[^{}%]|%(?!\})){0,500}?:save\s{1,9}
       | \{\{~?\#[^{}]{0,500}?\bas\s\|[\w\s]{0,99}?
       | \{\{~?\#assign\s["']
     )
-    \b(?<!\.)(?P<name>event|link|today)\b(?!\.)
+    \b(?<!\.)(?P<name>event|link|today)\b(?!\.) (?(with)\s{0,9}=)
     """,
     re.VERBOSE,
 )

@@ -222,15 +222,20 @@ class _NativeNames:
         self._targets: tuple[Target, ...] = (*connected,) or (esp,)
         self._names = names
         self._by_name: dict[str, FieldCode] = {}
+        self._proposed: set[str] = set()
+        """The names at the ESP, as it writes them, without those that a sync did not find."""
         for target in self._targets:
             for synced in names.synced_fields(target):
                 field = names.definition_of(synced) or synced
                 name = str(synced.origin.esp_field_name)
                 self._by_name.setdefault(self._fold(name), codes.get(field, target))
+                self._proposed.add(name)
             for field in names.fields:
                 code = codes.get(field, target)
                 if code.esp_name is not None:
                     self._by_name.setdefault(self._fold(code.esp_name.name), code)
+                    if code.esp_name.state is not NameState.MISSING:
+                        self._proposed.add(code.esp_name.name)
         self._suggestions_left = _MAX_SUGGESTIONS
 
     def _fold(self, name: str) -> str:
@@ -269,7 +274,7 @@ class _NativeNames:
         self._suggestions_left -= 1
         similar = None
         if self._suggestions_left >= 0:
-            similar = closest_match(self._fold(name), self._by_name)
+            similar = closest_match(name, self._proposed)
         message = f"There is no field with the name {name} at {self.profile.title}."
         if similar is None and self.profile.vocabulary.any_name:
             reason = "It can be a value of the event that causes the send."

@@ -93,7 +93,8 @@ class Language(EspName):
     "source",
     type=Language(is_source=True),
     metavar="ESP",
-    help="The ESP of the templates, or the id of an integration of --organization.",
+    help="The ESP of the templates, as `esp list` calls it, or the id of an integration of"
+    " --organization.",
 )
 @option(
     "--to",
@@ -193,7 +194,8 @@ def convert_command(
 
     TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input. The result is
     printed, or written to --out, and the report to standard error. Tags that are by hand stay as
-    they are. The exit status is 3 if there are any, and otherwise 0.
+    they are, and blocks are marked with `[BY HAND: line N]` and `[END BY HAND]`. The exit status
+    is 3 if there are any, and otherwise 0.
 
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.

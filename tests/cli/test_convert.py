@@ -31,6 +31,28 @@ def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
     assert "<stdin>: 1 converted, 1 by hand" in run.err
 
 
+@pytest.mark.parametrize("target", ["portable", "braze"])
+def test_checks_and_exports_reject_a_block_that_is_by_hand(
+    cli: CommandLine, tmp_path: Path, target: str
+):
+    cli("organizations", "create", "Shop")
+    file = tmp_path / "a.html"
+    block = "a\n{% if feeds.a %}{{ feeds.b }}{% endif %}"
+    converted = cli("convert", "--from", "klaviyo", "--to", target, stdin=block).out
+    file.write_text(converted.replace("{% if feeds.a %}{{ feeds.b }}{% endif %}", "rewritten"))
+    shop = "--organization", "Shop"
+    esp = () if target == "portable" else ("--esp", target)
+
+    run = cli("content", "check", *shop, *esp, str(file))
+
+    assert run.status == FOUND
+    assert ":2:1: error: This block is by hand: write it " in run.out
+    if target == "portable":
+        export = cli("content", "export", *shop, "--esp", "braze", str(file))
+        assert (export.status, export.out) == (1, "")
+        assert "Line 2, column 1: This block is by hand: write it for Braze" in export.err
+
+
 def test_strict_writes_nothing_if_a_tag_has_a_caveat(cli: CommandLine, tmp_path: Path):
     fields = tmp_path / "fields.yaml"
 

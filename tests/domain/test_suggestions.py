@@ -22,6 +22,11 @@ def test_a_word_with_a_similarity_below_75_percent_has_no_match(text):
     assert closest_match(text, ["abcd", "abcdefg"]) is None
 
 
+def test_case_does_not_matter():
+    assert closest_match("pionts", ["POINTS", "Tier"]) == "POINTS"
+    assert closest_match("TEIR", ["POINTS", "Tier"]) == "Tier"
+
+
 def test_the_most_similar_word_is_the_match():
     assert closest_match("first_nam", ["first_names", "first_name", "last_name"]) == "first_name"
 

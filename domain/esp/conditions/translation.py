@@ -107,7 +107,9 @@ class Translation:
     def _warn(self, caveat: Caveat | None) -> None:
         """Add the caveat of the current comparison, if there is one."""
         if caveat is not None:
-            self.warn(caveat, self._places)
+            places = self.caveats.setdefault(caveat, {})
+            if self._position is not None:
+                places[self._position] = None
 
     @property
     def _places(self) -> tuple[TextPosition, ...]:

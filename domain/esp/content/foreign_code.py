@@ -17,6 +17,7 @@ from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
+from ..by_hand import find_blocks
 from ..esps import Esp
 from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
@@ -48,7 +49,10 @@ _MAX_NAMES = 5
 """The names in a tag that are compared with the fields. A tag of another dialect has a few."""
 _BRACES = re.compile(r"\{[{%]")
 _ENDS = {"{{": "}}", "{%": "%}"}
+_HALF = re.compile(r"%%\[|\]%%")
 _LITERAL = "If this text must stay as it is, add it to the literals."
+_BY_HAND = "This block is by hand: write it {form}, and delete the marks around it."
+_NO_TAG = "`{half}` belongs to no tag. Delete it, or write the whole tag."
 _IN_TEMPLATE = "The recipient's client reads the code in this template."
 _KEEPING = "Write it so that the ESP keeps it, such as between `{% raw %}` and `{% endraw %}`."
 _NOT_EXAMINED = "The tags from here on are not examined for code of other ESPs."
@@ -141,6 +145,10 @@ class ContentTags:
             report.refuse(offset, _TOO_LONG, rule=Rule.TOO_LONG)
         if examined.end is not None:
             report.warn(examined.end, WarningCode.POSSIBLY_FOREIGN_CODE, _NOT_EXAMINED)
+        self._warn_of_blocks(esp, report)
+        for offset, half in _find_halves(self._kept, examined):
+            message = f"{_NO_TAG.format(half=half)} {_LITERAL}"
+            report.warn(offset, *self._at(esp, offset, WarningCode.UNREADABLE_CODE, message))
         is_complete = not self._too_long and examined.end is None
         for tag, finding in examined.tags:
             found = self._find_warning(esp, tag, finding, examined.local_names, resolver)
@@ -155,6 +163,13 @@ class ContentTags:
             for each in examined.blocks:
                 finding = Finding(Reason.SYNTAX, each.reason, is_mistake=True)
                 report.warn(each.start, *self._warning(esp, each.start, finding))
+
+    def _warn_of_blocks(self, esp: Esp | None, report: Report) -> None:
+        """Warn of the blocks that a conversion has left to a person."""
+        title = None if esp is None else self._profiles[esp].title
+        form = "as portable content" if title is None else f"for {title}"
+        for offset in find_blocks(self._kept):
+            report.warn(offset, WarningCode.FOREIGN_CODE, _BY_HAND.format(form=form))
 
     def _examine(self, esp: Esp | None) -> _Examined:
         """Return the tags with what is wrong with them at the ESP.
@@ -316,6 +331,16 @@ def _find_too_long(text: str) -> Iterator[tuple[int, int]]:
         offset = end + len(last) + text.startswith("}", end + len(last))  # the last one of `}}}`
         if offset - opening.start() > MAX_TAG_LENGTH:
             yield opening.start(), offset
+
+
+def _find_halves(text: str, examined: _Examined) -> Iterator[tuple[int, str]]:
+    """Yield the delimiters of blocks of AMPscript that are in no tag, with their offsets."""
+    offset = 0
+    end = len(text) if examined.end is None else examined.end
+    for start, last in (*((tag.start, tag.end) for tag, _ in examined.tags), (end, end)):
+        for half in _HALF.finditer(text, offset, start):
+            yield half.start(), half[0]
+        offset = last
 
 
 def find_examined_end(text: str) -> int | None:

@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
+from ..by_hand import enclose
 from ..languages.tree import (
     Assignment,
     Call,
@@ -42,9 +43,6 @@ from .conditions import Conditions
 from .outcomes import ByHand, Outcome
 from .source_fields import LoopItem, SourceFields
 from .values import Values, quoted
-
-BEGIN_MARK, END_MARK = "[BY HAND: line {line}]", "[END BY HAND]"
-"""What encloses a block that is by hand, so that nobody sends it unnoticed."""
 
 _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
@@ -77,21 +75,20 @@ _TRUE, _FALSE = Literal(value=True), Literal(value=False)
 class Piece:
     """A part of the content. `owner` is the offset of the tag or block of the source, or None.
 
-    `start` is its offset in the source. `is_kept` is whether the text stays as it is, between the
-    `marks` if it has a block.
+    `start` is its offset in the source. `is_kept` is whether the text stays as it is. `line` is the
+    line at which it begins, if it has a block.
     """
 
     text: str
     start: int
     owner: int | None
     is_kept: bool = False
-    marks: tuple[str, str] = ("", "")
+    line: int | None = None
 
     @property
     def marked_text(self) -> str:
-        """The text between its marks."""
-        begin, end = self.marks
-        return f"{begin}{self.text}{end}"
+        """The text, between marks if it has a block."""
+        return self.text if self.line is None else enclose(self.text, self.line)
 
 
 @frozen
@@ -469,14 +466,14 @@ class Reader:
             self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
-        start, marks = node.start, ("", "")
+        start, line = node.start, None
         if start in self.statements and self._ends_with_kept(start):
             previous = self.pieces.pop()  # Together, both are complete tags.
-            start, marks = previous.start, previous.marks
+            start, line = previous.start, previous.line
         if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
-            marks = BEGIN_MARK.format(line=self.lines.position(start).line), END_MARK
+            line = self.lines.position(start).line
         text = self.text[start : node.end]
-        self.pieces.append(Piece(text, start, start, is_kept=True, marks=marks))
+        self.pieces.append(Piece(text, start, start, is_kept=True, line=line))
 
     def _ends_with_kept(self, offset: int) -> bool:
         """Return whether the last piece is kept, and ends at this offset of the source."""

@@ -170,6 +170,34 @@ def test_code_of_an_esp_is_read_by_its_grammar(write, check):
     assert check("other/b.html", "--esp", "braze").out == ""
 
 
+@pytest.mark.parametrize(
+    ("esp", "code", "name", "meant"),
+    [
+        ("mailchimp", "*|FNMAE|*", "FNMAE", "FNAME"),
+        ("mailchimp", "*|IF:PIONTS|*x*|END:IF|*", "PIONTS", "POINTS"),
+        ("sfmc", "%%LstName%%", "LstName", "LastName"),
+        ("sfmc", '%%=AttributeValue("last_nam")=%%', "last_nam", "LastName"),
+        ("brevo", "{{ contact.PIONTS }}", "PIONTS", "POINTS"),
+        ("activecampaign", "%PIONTS%", "PIONTS", "POINTS"),
+        ("klaviyo", "{{ person|lookup:'pionts' }}", "pionts", "Points"),
+    ],
+)
+def test_the_proposal_for_a_misspelled_name_is_the_name_that_a_sync_found(
+    core, acme, write, check, esp, code, name, meant
+):
+    for each in ("First Name", "Last Name", "Points"):
+        core.fields.by(Author(API)).create_field(
+            acme, FieldDraft(name=each, data_type=DataType.TEXT)
+        )
+    connected = core.integrations.create_integration(acme, esp=Esp(esp), name="Other")
+    synced = EspField(name=meant, data_type=DataType.TEXT)
+    core.integrations.sync_fields(acme, connected.id, [synced])
+    write("a.html", code)
+    (found,) = check("a.html", "--esp", esp).out.splitlines()
+    assert f"There is no field with the name {name} at " in found
+    assert found.endswith(f" Did you mean {meant}? [unknown_field]")
+
+
 def test_a_name_of_event_data_is_a_note_unless_it_is_similar_to_that_of_a_field(write, check):
     write("a.txt", "{{order_id}} {{visit}} {{visits}} {{#each items}}{{teir}}{{/each}}")
     run = check("a.txt", "--esp", "sendgrid")

@@ -83,6 +83,23 @@ def test_a_path_has_at_most_eight_parts():
 
 
 @pytest.mark.parametrize(
+    "rest",
+    [
+        "{% with total=event|lookup:'$value' %}{{ total }}{% endwith %}",
+        "{% assign total = event | map: 'a' %}",
+        "{% set total = event %}",
+        "{% for each in event %}{{ each }}{% endfor %}",
+        "{% connected_content https://a.example/event?a=1 :save total %}",
+    ],
+)
+def test_code_that_only_reads_event_leaves_references_portable(rest):
+    source = "{{event.URL}}{{#each event.items as item}}{{loop.number}}{{/each}}"
+    for content in map(parse_content, (source + rest, rest + source)):
+        assert content.event_names() == parse_content(source).event_names()
+        assert [str(each.key) for each in content.references()] == ["event.URL", "loop.number"]
+
+
+@pytest.mark.parametrize(
     "source",
     [
         "{{event}}",

@@ -48,6 +48,9 @@ def test_another_name_is_a_mistake_with_a_suggestion(source, message):
         "{% set a, today = content.created %}{{ today.month }}",
         "{% with a='50%' link=event.link %}{{ link.url }}{% endwith %}",
         "{% capture link %}x{% endcapture %}{{ link.url }}",
+        "{% for begin, link in links %}{{ link.url }}{% endfor %}",
+        "{% macro show(a, link) %}{{ link.url }}{% endmacro %}",
+        "{% connected_content https://a.example/link :save link %}{{ link.url }}",
         "{{#each links as |link index|}}{{link.url}}{{/each}}",
         '{{#assign "link"}}x{{/assign}}{{link.url}}',
         "{{ link.url }}{% for link in event.links %}{% endfor %}",
@@ -59,7 +62,15 @@ def test_variables_of_the_content_and_other_roots_stay(source):
 
 
 @pytest.mark.parametrize(
-    "source", ["{% for a in link.all %}{{ link.url }}{% endfor %}", "{% if link %}{{ link.url }}"]
+    "source",
+    [
+        "{% for a in link.all %}{{ link.url }}{% endfor %}",
+        "{% for a in link %}{{ link.url }}{% endfor %}",
+        "{% if link %}{{ link.url }}",
+        "{% assign a = link %}{{ link.url }}",
+        "{% with a=link|lookup:'b' c=link %}{{ link.url }}{% endwith %}",
+        "{% connected_content https://a.example/link :save a %}{{ link.url }}",
+    ],
 )
 def test_a_name_that_the_content_does_not_set_is_no_variable(source):
     assert [code for _, code in warnings(source)] == [WarningCode.REFERENCE_LOOKALIKE]

@@ -15,6 +15,7 @@ from recipient_fields.domain.content import (
     Content,
     InvalidContent,
     WarningCode,
+    WarningKind,
     parse_content,
     read_content,
 )
@@ -27,6 +28,7 @@ from recipient_fields.domain.esp import (
     export_content,
     recognize,
 )
+from recipient_fields.domain.esp.content.check import check_native
 from recipient_fields.domain.esp.recognition.judging import TextTag
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.integrations import FieldCodes
@@ -55,6 +57,21 @@ def warnings(esp: Esp, source: str, *fields: RecipientField, literals: tuple[str
     exported = export_content(parse_content(source), codes, esp, options)
     return [
         each for each in exported.warnings if each.code is not WarningCode.UNSUBSCRIBE_LINK_MISSING
+    ]
+
+
+def mistakes(
+    esp: Esp | None, source: str, literals: tuple[str, ...] = ()
+) -> list[tuple[tuple[int, int], WarningCode, str]]:
+    """Return the places, codes and messages of the mistakes, without an ESP in content for all."""
+    if esp is None:
+        found = check_content(parse_content(source), [], strict=False, literals=literals).warnings
+    else:
+        found = tuple(warnings(esp, source, literals=literals))
+    return [
+        ((each.line, each.column), each.code, each.message)
+        for each in found
+        if each.code.kind is WarningKind.MISTAKE
     ]
 
 
@@ -284,6 +301,47 @@ def test_text_that_may_be_code_of_an_esp_is_a_caveat_in_content_for_all():
     ]
 
 
+@pytest.mark.parametrize("esp", [None, Esp("sfmc"), Esp("braze")])
+def test_a_block_that_a_conversion_left_to_a_person_is_a_mistake(esp):
+    source = (
+        "a [BY HAND: line 7]b {{recipient.email}}[END BY HAND]\n"
+        "[BY HAND: line 12]<!-- c [BY HAND: line 3] -->[END BY HAND][END BY HAND] [BY HAND]"
+    )
+    form = "as portable content" if esp is None else f"for {BUILT_IN[esp].title}"
+    message = f"This block is by hand: write it {form}, and delete the marks around it."
+    assert mistakes(esp, source) == [
+        (place, MISTAKE, message) for place in ((1, 3), (2, 1), (2, 26), (2, 60))
+    ]
+    literals = ("[BY HAND: line 7]", "[END BY HAND]")
+    assert mistakes(esp, "[BY HAND: line 7]b[END BY HAND]", literals) == []
+
+
+def test_a_mark_in_native_code_is_a_mistake():
+    with pytest.raises(InvalidContent) as invalid:
+        check_native("{{ ${a} }}\n [BY HAND: line 7]b[END BY HAND]", Esp("braze"))
+    (violation,) = invalid.value.violations
+    assert (violation.position.line, violation.position.column) == (2, 2)
+    assert "write it for Braze" in violation.reason
+
+
+@pytest.mark.parametrize("esp", [None, Esp("sfmc"), Esp("braze")])
+def test_a_delimiter_of_ampscript_without_its_tag_is_a_mistake(esp):
+    source = "a ]%% b {{recipient.email}}]%%"
+    found = [(place, code) for place, code, _ in mistakes(esp, source)]
+    assert found == [((1, 3), UNREADABLE), ((1, 28), UNREADABLE)]
+    ((place, code, message),) = mistakes(esp, "ab %%[ SET @a = 1")
+    assert (place, code) == ((1, 4), UNREADABLE)
+    if esp != "sfmc":
+        assert message.startswith("`%%[` belongs to no tag. Delete it, or write the whole tag. ")
+    assert mistakes(esp, "a ]%% b", ("]%%",)) == []
+    assert mistakes(esp, "<script>a = b]%%</script>") == []
+
+
+def test_a_delimiter_beside_a_block_of_ampscript_is_a_mistake():
+    source = "%%[ SET @a = 1 ]%%%%=v(@a)=%%%%[ SET @b = {{recipient.email | expression}} ]%%]%%"
+    assert [place for place, *_ in mistakes(Esp("sfmc"), source)] == [(1, len(source) - 2)]
+
+
 def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     source = "{{${a}}}" * 20_000
     (found,) = warnings(Esp("braze"), source)
@@ -293,7 +351,11 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
 
 @pytest.mark.parametrize("esp", [Esp("klaviyo"), None])
 @pytest.mark.parametrize(
-    "piece", ["{{", "%", "*|", "[[a", "{%", "%%=", "%%a ", "<!--", "{{ ${", "%A", "http://", "%41%"]
+    "piece",
+    [
+        *("{{", "%", "*|", "[[a", "{%", "%%=", "%%a ", "<!--", "{{ ${", "%A", "http://", "%41%"),
+        *("]%%", "%%[", "%%[]%%", "[BY HAND: line 1]", "[BY HAND: line 1", "[END BY HAND]"),
+    ],
 )
 def test_foreign_code_is_searched_in_linear_time(esp, piece):
     def search(content: Content) -> None:
