@@ -57,7 +57,7 @@ FOR_THE_PROJECT = {
     # The parts of a conversion, and of the uses of fields. Their results are exported elsewhere.
     *(
         f"domain.esp.conversion.{each}"
-        for each in ("conditions", "outcomes", "reader", "source_fields", "values")
+        for each in ("conditions", "outcomes", "reader", "source_fields", "statements", "values")
     ),
     *("domain.esp.recognition.uses", "domain.integrations.text_checks"),
     *("application.content.conversions", "application.esp.snapshots"),

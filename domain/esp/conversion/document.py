@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from .reader import Piece
 
@@ -23,8 +23,9 @@ class Document:
     _mark: re.Pattern[str]
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece]) -> Document:
-        """Return the document of the pieces."""
+    def of(cls, parts: Iterable[Piece]) -> Document:
+        """Return the document of the pieces. Those that continue others become one with them."""
+        pieces = [*map(_join, _grouped(parts))]
         used = {*"".join(each.text for each in pieces)}
         begin = next(each for each in _PRIVATE_USE if not {chr(each), chr(each + 1)} & used)
         opening, closing = chr(begin), chr(begin + 1)
@@ -64,3 +65,22 @@ class Document:
         return (
             piece.start if piece.owner is not None else piece.start + offset - self._starts[index]
         )
+
+
+def _grouped(pieces: Iterable[Piece]) -> Sequence[Sequence[Piece]]:
+    """Return the pieces in groups: each begins with one that continues no other."""
+    groups: list[list[Piece]] = []
+    for each in pieces:
+        if each.continues:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+def _join(pieces: Sequence[Piece]) -> Piece:
+    """Return complete tags as one piece. Its line is that of its first block, if it has one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    line = next((each.line for each in pieces if each.line is not None), None)
+    return evolve(pieces[0], text="".join(each.text for each in pieces), line=line)

@@ -76,7 +76,8 @@ class Piece:
     """A part of the content. `owner` is the offset of the tag or block of the source, or None.
 
     `start` is its offset in the source. `is_kept` is whether the text stays as it is. `line` is the
-    line at which it begins, if it has a block.
+    line at which it begins, if it has a block. `continues` is whether it continues the tag of the
+    piece before it, which is also kept.
     """
 
     text: str
@@ -84,6 +85,7 @@ class Piece:
     owner: int | None
     is_kept: bool = False
     line: int | None = None
+    continues: bool = False
 
     @property
     def marked_text(self) -> str:
@@ -466,14 +468,11 @@ class Reader:
             self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
-        start, line = node.start, None
-        if start in self.statements and self._ends_with_kept(start):
-            previous = self.pieces.pop()  # Together, both are complete tags.
-            start, line = previous.start, previous.line
-        if isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes):
-            line = self.lines.position(start).line
-        text = self.text[start : node.end]
-        self.pieces.append(Piece(text, start, start, is_kept=True, line=line))
+        start, text = node.start, self.text[node.start : node.end]
+        is_block = isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes)
+        line = self.lines.position(start).line if is_block else None
+        continues = start in self.statements and self._ends_with_kept(start)
+        self.pieces.append(Piece(text, start, start, is_kept=True, line=line, continues=continues))
 
     def _ends_with_kept(self, offset: int) -> bool:
         """Return whether the last piece is kept, and ends at this offset of the source."""

@@ -612,10 +612,12 @@ def test_a_hostile_template_takes_linear_time(source):
         ("sfmc", "", "%%[ SET @a = Concat(@a, @a) ]%%%%=v(@a)=%%"),
         ("sendgrid", "{{#each a}}" * 90, "{{../../../../b}}"),
         ("mailchimp", "", '<td mc:edit="x">*|IFNOT:ARCHIVE_PAGE|*'),
+        ("sfmc", "%%[ ", "RaiseError('x') SET @a = [b] "),
+        ("sfmc", "", "%%[ VAR @a IF Now() == 1 THEN ]%%x%%[ ENDIF RaiseError('x') ]%%"),
     ],
 )
 def test_variables_loops_and_dropped_code_take_linear_time(esp, first, source):
-    text = first + source * (100_000 // len(source))
+    text = f"{first}{source * (100_000 // len(source))}{' ]%%' * (first == '%%[ ')}"
     started = time.process_time()
 
     convert(text, read=esp, write="portable", options=ConversionOptions(bare="event"))
