@@ -119,7 +119,7 @@ test-long: install ## test 100,000 generated requests per storage, recipients pe
 	RECIPIENT_FIELDS_CONDITION_PAIRS=100000 $(BIN)/python -m pytest tests/engines/test_conditions.py \
 		tests/engines/test_filters.py tests/engines/test_content.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_EVENT_PAIRS=20000 $(BIN)/python -m pytest tests/engines/test_events.py --log-cli-level=INFO
-	RECIPIENT_FIELDS_CONDITION_PAIRS=134000 $(BIN)/python -m pytest tests/engines/test_conversions.py --log-cli-level=INFO
+	RECIPIENT_FIELDS_CONVERTED_TEMPLATES=20000 $(BIN)/python -m pytest tests/engines/test_conversions.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_CHECKED_RECIPIENTS=100000 $(BIN)/python -m pytest tests/application/recipients/test_schemas.py
 	RECIPIENT_FIELDS_TEST_OUTAGE_SECONDS=12 \
 		$(BIN)/python -m pytest tests/adapters/postgres/test_outages.py tests/service/postgres

@@ -38,7 +38,7 @@ from .generation import Form, esp_name, stored, synced_codes, synced_fields
 from .rendering import ENGINES, render_all
 from .system_values import TODAY
 
-TEMPLATES = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) * 3 // 20
+TEMPLATES = int(os.environ.get("RECIPIENT_FIELDS_CONVERTED_TEMPLATES", "300"))
 """300 per source, and 20,000 in `make test-long`."""
 RECIPIENTS = 4
 TYPES = {DataType.TEXT: TEXTS, DataType.NUMBER: NUMBERS, DataType.BOOLEAN: BOOLEANS}
