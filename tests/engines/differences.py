@@ -33,6 +33,12 @@ def is_rounded(value: object) -> bool:
     return -1 < decimal < 0 or decimal.as_tuple().digits[-1] == 5
 
 
+def is_long_or_small(value: object) -> bool:
+    """Return whether the number has more than 15 digits, or is below 0.0001."""
+    digits = re.sub(r"\D", "", str(value))
+    return len(digits) > 15 or 0 < abs(Decimal(str(value))) < Decimal("0.0001")
+
+
 def is_no_timestamp(value: object) -> bool:
     """Return whether Customer.io does not read the value, which the tests store in seconds."""
     try:
@@ -66,6 +72,8 @@ EXAMPLES: Mapping[str, Callable[[object], bool]] = {
     "calculates with 15 digits": lambda value: (
         is_rounded(value) or len(re.sub(r"\D", "", str(value))) > 15
     ),
+    "with more than 15 digits or below 0.0001": is_long_or_small,
+    "can be a negative zero": lambda value: str(value) in {"0", "0.0"},
     "can show & in an item": has("&", "<", ">", '"', "'"),
     "pongo2 rounds some halves down": is_rounded,
     "writes a capital only after white space": has_other_characters(r"a-zA-Zé "),

@@ -45,6 +45,11 @@ _NO_CASE = Caveat(
     WarningCode.CASE_INSENSITIVE, "{title} compares and searches texts without regard to case."
 )
 
+_DIGITS = (
+    "No source establishes how {title} calculates with numbers with more than 15 digits or below"
+    " 0.0001. The preview uses 15 digits: 9007199254740991 minus 0.5 is 9007199254740990."
+)
+
 # In https://github.com/SalesforceLabs/ampscript-core, NOT negates all that follows it.
 _NOT_EMPTY = (Atom("(NOT EMPTY({operand}))", "EMPTY({operand})"),)
 
@@ -169,9 +174,13 @@ PROFILE = Profile(
                 ),
                 source=_ENGINE,
             ),
-            FilterName.PLUS: _filter("Add(VALUE, ARGUMENT)"),
-            FilterName.MINUS: _filter("Subtract(VALUE, ARGUMENT)"),
-            FilterName.TIMES: _filter("Multiply(VALUE, ARGUMENT)"),
+            FilterName.PLUS: _filter("Add(VALUE, ARGUMENT)", _DIGITS),
+            FilterName.MINUS: _filter("Subtract(VALUE, ARGUMENT)", _DIGITS),
+            FilterName.TIMES: _filter(
+                "Multiply(VALUE, ARGUMENT)",
+                _DIGITS,
+                "At {title}, 0 times a negative number can be a negative zero: -0.0.",
+            ),
             **shared.refused(
                 (FilterName.FIRST, FilterName.JOIN),
                 FilterRefusal("{title} reads only attributes, which are no lists."),
