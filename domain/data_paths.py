@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 EVENT: Final = "event"
 """The root of the paths to the data of the event or message that causes the send."""
@@ -43,12 +43,8 @@ class DataPath(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    if TYPE_CHECKING:
-
-        def __hash__(self) -> int: ...
-
-    else:  # Python's own: long conditions hash their paths a million times.
-        __hash__ = str.__hash__
+    def __hash__(self) -> int:
+        return super().__hash__()
 
     @property
     def root(self) -> str:

@@ -107,13 +107,12 @@ class Translation:
     def _warn(self, caveat: Caveat | None) -> None:
         """Add the caveat of the current comparison, if there is one."""
         if caveat is not None:
-            places = self.caveats.setdefault(caveat, {})
-            if self._position is not None:
-                places[self._position] = None
+            self._add_place(self.caveats.setdefault(caveat, {}))
 
-    @property
-    def _places(self) -> tuple[TextPosition, ...]:
-        return () if self._position is None else (self._position,)
+    def _add_place(self, places: dict[TextPosition, None]) -> None:
+        """Add the position of the current comparison, if it has one."""
+        if self._position is not None:
+            places[self._position] = None
 
     @property
     def _language(self) -> ConditionLanguage:
@@ -306,7 +305,7 @@ class Translation:
                 f"the value expression is not a reference to a field of {self.profile.title}."
             )
         self.expressions[expression] = operand
-        self.expression_places.setdefault(expression, {}).update(dict.fromkeys(self._places))
+        self._add_place(self.expression_places.setdefault(expression, {}))
         return _Term(expression)
 
 
