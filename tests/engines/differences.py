@@ -33,10 +33,13 @@ def is_rounded(value: object) -> bool:
     return -1 < decimal < 0 or decimal.as_tuple().digits[-1] == 5
 
 
+def has_many_digits(value: object) -> bool:
+    return len(re.sub(r"\D", "", str(value))) > 15
+
+
 def is_long_or_small(value: object) -> bool:
     """Return whether the number has more than 15 digits, or is below 0.0001."""
-    digits = re.sub(r"\D", "", str(value))
-    return len(digits) > 15 or 0 < abs(Decimal(str(value))) < Decimal("0.0001")
+    return has_many_digits(value) or 0 < abs(Decimal(str(value))) < Decimal("0.0001")
 
 
 def is_no_timestamp(value: object) -> bool:
@@ -69,9 +72,7 @@ EXAMPLES: Mapping[str, Callable[[object], bool]] = {
         r"\x00-\x26\x28-\x5e\x60-\x7e"
     ),
     "with three periods instead of …": lambda value: len(str(value)) > 3,
-    "calculates with 15 digits": lambda value: (
-        is_rounded(value) or len(re.sub(r"\D", "", str(value))) > 15
-    ),
+    "calculates with 15 digits": lambda value: is_rounded(value) or has_many_digits(value),
     "with more than 15 digits or below 0.0001": is_long_or_small,
     "can be a negative zero": lambda value: str(value) in {"0", "0.0"},
     "can show & in an item": has("&", "<", ">", '"', "'"),
