@@ -14,7 +14,7 @@ HELPERS = words("and each else if or unless")
 
 LOCAL = words("@ as else false null this true undefined")
 
-RESERVED = "as else false if each log lookup null this true undefined unless with"
+RESERVED = "@ as else false if each log lookup null this true undefined unless with"
 
 BOOLEANS = Caveat(
     WarningCode.BOOLEAN_AS_TEXT,
