@@ -113,7 +113,8 @@ test-load: install ## test the service with slow clients, ten times its load, re
 test-disk: install ## test a PostgreSQL whose disk is full; requires root, to mount a small disk
 	RECIPIENT_FIELDS_TEST_FULL_DISK=1 $(BIN)/python -m pytest tests/service/postgres/test_full_disk.py
 
-test-long: install ## test 100,000 generated requests per storage, recipients per ESP and checks of recipients, and long outages of PostgreSQL
+test-long: install ## test new examples of each property, 100,000 generated requests per storage, recipients per ESP and checks of recipients, and long outages of PostgreSQL
+	$(BIN)/$(PYTEST) --hypothesis-profile new -m "not slow"
 	RECIPIENT_FIELDS_GENERATED_REQUESTS=100000 RECIPIENT_FIELDS_GENERATED_EXAMPLES=150 \
 		$(BIN)/python -m pytest tests/openapi/test_generated_requests.py --log-cli-level=INFO
 	RECIPIENT_FIELDS_CONDITION_PAIRS=100000 $(BIN)/python -m pytest tests/engines/test_conditions.py \

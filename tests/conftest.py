@@ -28,9 +28,13 @@ from .support.postgres import (
 )
 from .support.redaction import SecretDetector
 
-# The time of an example, and of its generation, depends on what else the machine does.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The time of an example, and of its generation, depends on what else the machine does. A run judges
+# a commit, so that each has the same examples. `make test-long` searches for new ones.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("brief", settings.get_profile("suite"), max_examples=25)
+settings.register_profile("new", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
 
 _secrets = SecretDetector()
