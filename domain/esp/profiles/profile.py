@@ -21,7 +21,7 @@ from ...content import DateStyle, FilterName, Surface
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.blocks import Language, Tag, find_places, find_tags
+from ..languages.blocks import Language, Tag, find_places
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..languages.paths import PathWriter
 
@@ -75,7 +75,7 @@ class Profile:
     def find_tags(self, text: str) -> Iterator[Tag]:
         """Yield the tags of a text in the languages of the ESP, without those in another tag."""
         if len(self.languages) == 1:
-            yield from find_tags(self.languages[0](text))
+            yield from self.languages[0](text)
             return
         offset = 0
         for start, tags in find_places(text, self.languages):
