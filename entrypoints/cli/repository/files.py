@@ -67,7 +67,8 @@ def walk(folder: str) -> list[str]:
     files = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [each for each in folders if not each.startswith(".")]
-        files += [os.path.relpath(Path(parent, each), folder) for each in names]
+        found = (Path(parent, each) for each in names)
+        files += [os.path.relpath(each, folder) for each in found if each.is_file()]
     return sorted(files)
 
 
