@@ -26,6 +26,7 @@ import click
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    EspConnectionRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
@@ -520,7 +521,7 @@ def _surfaces() -> str:
 _GROUPS = {
     CatalogContract: (Storage, OrganizationRepository, FieldRepository),
     HistoryContract: (HistoryRepository,),
-    IntegrationContract: (ApiKeyRepository, IntegrationRepository),
+    IntegrationContract: (ApiKeyRepository, IntegrationRepository, EspConnectionRepository),
     ConsoleContract: (AdministratorRepository, SessionRepository),
 }
 """The ports of each group by its suite, in the order in which an adapter can add them."""
