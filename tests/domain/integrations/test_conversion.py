@@ -340,6 +340,13 @@ def test_text_outside_of_tags_stays_byte_for_byte():
     assert converted.content == f"{text}{{{{${{first_name}} | escape}}}}{text}"
 
 
+def test_characters_for_private_use_stay_beside_a_tag_by_hand():
+    every = "".join(map(chr, range(0xE000, 0xF900)))
+    for text in (every, "\ue0000\ue001 \ue000", "\ue0000\ue0010\ue001"):
+        converted = convert(f"{text}{{% foo %}}0\ue001", read="klaviyo", write="braze")
+        assert converted.content == f"{text}{{% foo %}}0\ue001"
+
+
 def test_a_tag_without_portable_code_stays_and_says_why():
     converted = braze("a {{ first_name|wordcount }} {{ feeds.total }} {% coupon_code 'x' %}")
 
