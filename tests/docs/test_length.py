@@ -25,6 +25,7 @@ GUIDE = [
 """The pages for users."""
 
 MOST_WORDS = 35_000
+MOST_WORDS_OF_ALL_PAGES = 70_000
 MOST_WORDS_OF_DECISIONS = 9_000
 MOST_LINES_OF_A_VERSION = 80
 WORDS_OF_A_CELL = 60
@@ -41,6 +42,10 @@ def test_the_guide_has_at_most_35_000_words() -> None:
 
     total = sum(words.values())
     assert total <= MOST_WORDS, f"{total} words: {sorted(words.items(), key=lambda w: -w[1])}"
+
+
+def test_all_pages_have_at_most_70_000_words() -> None:
+    assert sum(len(_text(page).split()) for page in PAGES) <= MOST_WORDS_OF_ALL_PAGES
 
 
 def test_the_decisions_have_at_most_9_000_words() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...conditions import Operator
-from ...content import DateStyle, FilterName, WarningCode
+from ...content import WarningCode
+from ...content.filters import DateStyle, FilterName
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.conditions.formulas import Atom
 from .profile import FilterRefusal

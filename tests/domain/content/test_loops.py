@@ -8,12 +8,12 @@ import pytest
 
 from recipient_fields.domain.content import (
     InvalidContent,
-    Loop,
     WarningCode,
     parse_content,
     preview_content,
     read_content,
 )
+from recipient_fields.domain.content.tree import Loop
 from recipient_fields.domain.data_paths import DataPath
 
 OUTSIDE = (

@@ -13,10 +13,9 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    Strength,
     export_content,
 )
-from recipient_fields.domain.esp.profiles.profile import EventData
+from recipient_fields.domain.esp.profiles.profile import EventData, Strength
 from recipient_fields.domain.integrations import FieldCodes
 
 ROOT = Path(__file__).parents[3]
