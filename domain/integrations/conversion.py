@@ -36,7 +36,7 @@ from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
 from ..esp.names import Bare, Target
 from ..esp.profiles import BUILT_IN, Profiles
-from ..esp.recognition import recognize_dialects
+from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
 from ..fields.values import DataType, Scalar

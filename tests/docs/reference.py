@@ -45,27 +45,19 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import Value, parse_condition
-from recipient_fields.domain.content import (
-    DateStyle,
-    Filter,
-    FilterName,
-    Surface,
-    SystemValue,
-    parse_content,
-    preview_content,
-)
-from recipient_fields.domain.content.filters import apply_filters
+from recipient_fields.domain.content import Surface, SystemValue, parse_content, preview_content
+from recipient_fields.domain.content.filters import DateStyle, Filter, FilterName, apply_filters
 from recipient_fields.domain.content.resolution import DataValue
 from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import (
     BUILT_IN,
     Esp,
     NotExpressible,
-    NotInsertable,
     compile_condition,
     derive_codes,
 )
 from recipient_fields.domain.esp.data_codes import Scope, find_data_code
+from recipient_fields.domain.esp.errors import NotInsertable
 from recipient_fields.domain.esp.filtered_codes import UNKNOWN, filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft

@@ -15,7 +15,8 @@ from attrs import frozen
 
 from recipient_fields.domain import DataType, FieldDraft, define_fields
 from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp, ExportOptions, export_content
+from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, export_content
+from recipient_fields.domain.esp.profiles.profile import Engine
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,

@@ -14,7 +14,6 @@ import pytest
 from django.template.exceptions import TemplateSyntaxError
 from jinja2 import TemplateSyntaxError as JinjaSyntaxError
 
-from recipient_fields.domain.esp import Engine
 from recipient_fields.domain.esp.languages.blocks import Tag, build_tree
 from recipient_fields.domain.esp.languages.django import read_django
 from recipient_fields.domain.esp.languages.handlebars import read_handlebars
@@ -29,6 +28,7 @@ from recipient_fields.domain.esp.languages.tree import (
     Opaque,
     Unread,
 )
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .django_templates import parse_django
 from .errors import NotRendered

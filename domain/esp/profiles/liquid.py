@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...content import FilterName
+from ...content.filters import FilterName
 from ...fields.values import DataType
 from ..languages.conditions.code_parts import ConditionLanguage, Missing, Reading
 from ..languages.conditions.formulas import Atom
@@ -62,6 +62,7 @@ CONDITIONS = ConditionLanguage(
     },
     booleans=shared.TEXT_BOOLEANS,
     true=shared.IS_TRUE_TEXT,
+    state=shared.IS_TRUE,
     order=shared.ORDER_WITH_OPPOSITES,
     contains=Atom("{operand} contains {value}"),
 )

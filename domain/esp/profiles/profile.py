@@ -17,7 +17,8 @@ from functools import cache, cached_property
 
 from attrs import frozen
 
-from ...content import DateStyle, FilterName, Surface
+from ...content import Surface
+from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
@@ -25,7 +26,7 @@ from ..languages.blocks import Language, Tag, find_places
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..languages.paths import PathWriter
 
-__all__ = ["Engine", "Profile", "Strength", "SystemCode", "ValueForm"]
+__all__ = ["Profile"]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
