@@ -159,8 +159,10 @@ DIALECTS: Mapping[Esp, Dialect] = {
                 "{% endif %}",
             ),
             (
-                "{% assign g = 'a' %}{% if TEST %}{% assign g = 'b' %}{% endif %}"
-                "{{ g | append: '?' | capitalize }}{% if TEST %}",
+                (
+                    "{% assign g = 'a' %}{% if TEST %}{% assign g = 'b' %}{% endif %}"
+                    "{{ g | append: '?' | capitalize }}{% if TEST %}"
+                ),
                 "{% elsif TEST %}{% assign g = 'c' %}",
                 "{% else %}",
                 "{% endif %}",

@@ -473,11 +473,15 @@ SET_IN_BLOCKS = {
     "braze": (
         "{% if custom_attribute.${tier} == 'gold' %}{% assign pct = 20 %}{% endif %}",
         "{% unless ${city} == 'a' %}{% assign pct = 20 %}{% endunless %}",
-        "{% case ${city} %}{% when 'a' %}{% assign pct = 1 %}{% else %}{% assign pct = 2 %}"
-        "{% endcase %}",
+        (
+            "{% case ${city} %}{% when 'a' %}{% assign pct = 1 %}{% else %}{% assign pct = 2 %}"
+            "{% endcase %}"
+        ),
         "{% if ${city} == 'a' %}{% capture pct %}x{% endcapture %}{% endif %}",
-        "{% for x in context.${a} %}{% if x.gift == true %}{% assign pct = 1 %}{% endif %}"
-        "{% endfor %}",
+        (
+            "{% for x in context.${a} %}{% if x.gift == true %}{% assign pct = 1 %}{% endif %}"
+            "{% endfor %}"
+        ),
         "{% if ${city} == 'a' %}b{% for x in (1..3) %}{% assign pct = x %}{% endfor %}{% endif %}",
     ),
     "customerio": (
