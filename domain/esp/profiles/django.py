@@ -70,6 +70,7 @@ CONDITIONS = ConditionLanguage(
     readings=LOWER_CASE,
     booleans=shared.TEXT_BOOLEANS,
     true=shared.IS_TRUE_TEXT,
+    state=Atom("{operand}", "not {operand}"),
     caveats={
         **NUMBERS,
         Feature.CONTAINS: (

@@ -88,6 +88,7 @@ PROFILE = Profile(
         missing_number=Missing.IS_ZERO,
         guards_false=True,
         true=Atom("{operand} == true", "{operand} != true"),
+        state=shared.IS_TRUE,
         contains=Atom("{operand} is string_containing {value}"),
         refused=shared.without_dates("the form in which an email reads a date is not established."),
         caveats=dict.fromkeys(

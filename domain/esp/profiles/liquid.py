@@ -61,6 +61,7 @@ CONDITIONS = ConditionLanguage(
     },
     booleans=shared.TEXT_BOOLEANS,
     true=shared.IS_TRUE_TEXT,
+    state=shared.IS_TRUE,
     order=shared.ORDER_WITH_OPPOSITES,
     contains=Atom("{operand} contains {value}"),
 )

@@ -37,6 +37,7 @@ def without_dates(reason: str) -> Mapping[Feature, str]:
     return dict.fromkeys((Feature.DATE_COMPARISON, Feature.INSTANT_COMPARISON), _NO_DATES + reason)
 
 
+IS_TRUE = Atom("{operand}", "{operand} == false")
 TEXT_BOOLEANS = ('"false"', '"true"')
 
 IS_TRUE_TEXT = Atom('{operand} == "true"', '{operand} != "true"')
