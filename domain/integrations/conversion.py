@@ -220,7 +220,11 @@ class _Conversion:
         )  # The types that later tags show apply to earlier ones.
         for _ in range(_MAX_ROUNDS):
             reader = self._read(nodes, fields, statements)
-            refused = dict(chain(reader.poisoned.items(), statements.find_halves(reader)))
+            refused = {
+                **dict(reader.find_blocks_to_keep(nodes)),
+                **dict(statements.find_halves(reader)),
+                **reader.poisoned,
+            }
             if not refused.keys() <= self._refused.keys():
                 self._refused.update(refused)
                 continue

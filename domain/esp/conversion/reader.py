@@ -16,7 +16,6 @@ from attrs import define, evolve, field, frozen
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
-from ..by_hand import enclose
 from ..languages.tree import (
     Assignment,
     Call,
@@ -40,7 +39,7 @@ from ..languages.tree import (
 from ..profiles.profile import Profile, Syntax, SystemCode
 from .code import read_tree
 from .conditions import Conditions
-from .outcomes import ByHand, Outcome
+from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
 from .values import Values, quoted
 
@@ -60,6 +59,7 @@ MAX_CHOICE = 50
 _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
@@ -129,6 +129,8 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
+    _kept: list[int] = field(init=False, factory=list)
+    """The offsets of the assignments that stay."""
     _tests: int = field(init=False, default=0)
     _variables: _Variables = field(init=False, factory=dict)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
@@ -159,6 +161,21 @@ class Reader:
         """Add a caveat to the result of the tag at this offset."""
         reasons = dict.fromkeys((*self.results[start].reasons, caveat))
         self.results[start] = Result(Outcome.CAVEAT, tuple(reasons))
+
+    def find_blocks_to_keep(self, nodes: Iterable[Node]) -> Iterator[tuple[int, str]]:
+        """Yield the offsets of converted blocks around assignments that stay, and why they stay.
+
+        A block that only sets variables shows nothing: converted, it would not be there at all.
+        """
+        kept = sorted({*self._kept, *self.poisoned})
+        for node in walk(nodes):
+            if isinstance(node, Condition | Loop) and node.start in self.results:
+                is_converted = self.results[node.start].outcome not in {
+                    Outcome.BY_HAND,
+                    Outcome.DROPPED,
+                }
+                if is_converted and bisect_left(kept, node.start) < bisect_left(kept, node.end):
+                    yield node.start, _SETS_BY_HAND
 
     def _text(self, node: Text) -> None:
         """Add the text. What the target would read as code is kept, or dropped."""
@@ -380,7 +397,7 @@ class Reader:
             raise ByHand(_DEPTH)
         item = self.fields.find_item(self._resolve(node.items), node.variables)
         # A round can read what the one before has set, and the code after it what the last one has.
-        before = {**self._variables, **dict.fromkeys(_assigned(node))}
+        before = {**self._variables, **dict.fromkeys(each.name for each in _assignments(node))}
         self._variables = {
             name: None if _mentions(value, node.variables) else value
             for name, value in before.items()
@@ -403,7 +420,7 @@ class Reader:
         The first branch can read the item of a loop.
         """
         is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
-        is_blank = (is_liquid or any(_assigned(node))) and all(
+        is_blank = (is_liquid or any(_assignments(node))) and all(
             _is_blank(each.nodes, self.text if is_liquid else None) for each in node.branches
         )
         before = self._variables
@@ -462,8 +479,9 @@ class Reader:
     def _keep(self, node: Node, reason: str) -> None:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
-        for name in _assigned(node):
-            self._variables[name] = None
+        for each in _assignments(node):
+            self._variables[each.name] = None
+            self._kept.append(each.start)
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
             for start in self._assigned.pop(name, ()):
@@ -513,9 +531,9 @@ def _as_default(test: str, then: str, otherwise: str) -> str | None:
     return None
 
 
-def _assigned(node: Node) -> Iterator[str]:
-    """Yield the names of the variables that are set in the node."""
-    return (each.name for each in walk([node]) if isinstance(each, Assignment))
+def _assignments(node: Node) -> Iterator[Assignment]:
+    """Yield the assignments in the node."""
+    return (each for each in walk([node]) if isinstance(each, Assignment))
 
 
 def _mentions(value: Expression | None, names: Collection[str]) -> bool:

@@ -224,7 +224,7 @@ def test_another_loop_and_what_hides_in_one_stay_by_hand(esp, source, reason):
     assert reason in found
 
 
-def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
+def test_a_loop_stays_with_a_variable_that_it_sets_for_the_next_round():
     source = (
         "{% assign t = ${city} %}{% for x in context.${a} %}{{ t }}{% assign t = x.b %}{% endfor %}"
         "{{ t }}"
@@ -232,7 +232,8 @@ def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
 
     converted = convert(source, read="braze", write="portable")
 
-    assert [column for column, _ in by_hand(converted)] == [1, 52, 59, 91]
+    assert [column for column, _ in by_hand(converted)] == [1, 25, 91]
+    assert "This block sets a variable by hand" in by_hand(converted)[1][1]
 
 
 CHOICES = {
@@ -466,6 +467,44 @@ def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
     assert converted.content == source
     assert "A tag that is by hand reads the variable `x`" in by_hand(converted)[0][1]
     assert "This reads the variable `x`, whose value is by hand" in by_hand(converted)[1][1]
+
+
+SET_IN_BLOCKS = {
+    "braze": (
+        "{% if custom_attribute.${tier} == 'gold' %}{% assign pct = 20 %}{% endif %}",
+        "{% unless ${city} == 'a' %}{% assign pct = 20 %}{% endunless %}",
+        (
+            "{% case ${city} %}{% when 'a' %}{% assign pct = 1 %}{% else %}{% assign pct = 2 %}"
+            "{% endcase %}"
+        ),
+        "{% if ${city} == 'a' %}{% capture pct %}x{% endcapture %}{% endif %}",
+        (
+            "{% for x in context.${a} %}{% if x.gift == true %}{% assign pct = 1 %}{% endif %}"
+            "{% endfor %}"
+        ),
+        "{% if ${city} == 'a' %}b{% for x in (1..3) %}{% assign pct = x %}{% endfor %}{% endif %}",
+    ),
+    "customerio": (
+        "{% for i in event.items %}{% assign pct = pct | divided_by: i.price %}{% endfor %}",
+        "{% if customer.a == 'b' %}c{% elsif customer.a == 'd' %}{% assign pct = 1 %}{% endif %}",
+    ),
+    "hubspot": ("{% if contact.city == 'A' %}{% set pct = contact.b.c() %}{% endif %}",),
+    "sfmc": ("%%[ IF [tier] == 'x' THEN ]%%%%[ SET @pct = Lookup('a', 'b') ]%%%%[ ENDIF ]%%",),
+}
+
+
+@pytest.mark.parametrize("target", ["portable", "braze", "customerio", "klaviyo"])
+@pytest.mark.parametrize(
+    ("esp", "block"), [(esp, each) for esp, blocks in SET_IN_BLOCKS.items() for each in blocks]
+)
+def test_a_block_around_an_assignment_by_hand_stays_with_it(esp, block, target):
+    use = "%%=Add(@pct, 1)=%%" if esp == "sfmc" else "{{ pct | divided_by: 3 }}"
+
+    converted = convert(f"a {block} b {use}", read=esp, write=target)
+
+    assert converted.content == f"a [BY HAND: line 1]{block}[END BY HAND] b {use}"
+    assert [column for column, _ in by_hand(converted)] == [3, 6 + len(block)]
+    assert converted.counts[Outcome.CONSEQUENCE] == len(converted.tags) - 2
 
 
 @pytest.mark.parametrize(
