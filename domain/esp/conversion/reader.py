@@ -132,8 +132,8 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
-    _kept: list[int] = field(init=False, factory=list)
-    """The offsets of the assignments that stay."""
+    kept_variables: dict[int, str] = field(init=False, factory=dict)
+    """The names that assignments give which stay, by their offsets."""
     _tests: int = field(init=False, default=0)
     _variables: _Variables = field(init=False, factory=dict)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
@@ -170,7 +170,7 @@ class Reader:
 
         A block that only sets variables shows nothing: converted, it would not be there at all.
         """
-        kept = sorted({*self._kept, *self.poisoned})
+        kept = sorted({*self.kept_variables, *self.poisoned})
         for node in walk(nodes):
             if isinstance(node, Condition | Loop) and node.start in self.results:
                 is_converted = self.results[node.start].outcome not in {
@@ -499,7 +499,7 @@ class Reader:
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         for each in _assignments(node):
             self._variables[each.name] = None
-            self._kept.append(each.start)
+            self.kept_variables[each.start] = each.name
         for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
             self._variables[name] = None
             for start in self._assigned.pop(name, ()):
