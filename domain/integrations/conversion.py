@@ -31,6 +31,7 @@ from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
 from ..esp.conversion.statements import Statements
+from ..esp.data_codes import name_variable
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
@@ -355,7 +356,7 @@ class _Conversion:
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
-        violations = [*self._find_overwritten(content, codes, variables)]
+        violations = [*self._find_overwritten(content, variables)]
         if violations:
             raise InvalidContent(violations)
         options = ExportOptions(
@@ -366,17 +367,17 @@ class _Conversion:
         return exported.content, exported.warnings
 
     def _find_overwritten(
-        self, content: Content, codes: FieldCodes, variables: Collection[str]
+        self, content: Content, variables: Collection[str]
     ) -> Iterator[Violation]:
         """Yield the conditions whose code would set one of the variables."""
-        if self._target is None or self._written_for is None or not variables:
+        if self._target is None or not variables:
             return
         readings = self._target.conditions.readings.values()
         forms = {each.variable for each in readings if each.variable is not None}
         for branch in content.branches():
             keys = () if branch.condition is None else condition_keys(branch.condition)
-            found = (codes.find(key, self._written_for) for key in keys)
-            names = {form.format(key=each.variable) for each in found if each for form in forms}
+            stems = [name_variable(key) if isinstance(key, DataPath) else key for key in keys]
+            names = {form.format(key=stem) for stem in stems for form in forms}
             for name in sorted(names & {*variables}):
                 message = _OVERWRITTEN.format(title=self._target.title, name=name)
                 yield content.lines.violation(branch.start, Rule.NOT_APPLICABLE, message)

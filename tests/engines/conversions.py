@@ -169,6 +169,12 @@ DIALECTS: Mapping[Esp, Dialect] = {
                 "{% else %}",
                 "{% endif %}",
             ),
+            (
+                "{% assign visits_number = 'a' %}{% if TEST %}",
+                "{% elsif TEST %}",
+                "{% else %}",
+                "{% endif %}{{ visits_number | append: '?' | capitalize }}",
+            ),
         ),
         texts=(
             "VALUE == 'LITERAL'",

@@ -147,7 +147,9 @@ class Reader:
     def __attrs_post_init__(self) -> None:
         self._removes_white_space = _TRIM.search(self.text) is not None
         self._values = Values(self.profile, self.fields)
-        self._conditions = Conditions(self._values, self.exact)
+        both = (self.profile, self.profile if self.target is None else self.target)
+        is_handlebars = all(each.vocabulary.syntax is Syntax.HANDLEBARS for each in both)
+        self._conditions = Conditions(self._values, self.exact, is_handlebars)
 
     def read(self, nodes: Iterable[Node]) -> None:
         """Add the pieces of the nodes."""
