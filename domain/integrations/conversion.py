@@ -368,7 +368,7 @@ class _Conversion:
 
     def _find_overwritten(
         self, content: Content, variables: Collection[str]
-    ) -> Iterator[Violation]:
+    ) -> Iterator[LocatedViolation]:
         """Yield the conditions whose code would set one of the variables."""
         if self._target is None or not variables:
             return

@@ -170,7 +170,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
                 "{% endif %}",
             ),
             (
-                "{% assign visits_number = 'a' %}{% if TEST %}",
+                "{% assign visits_number = 'a' %}{% if custom_attribute.${visits} == 3 %}",
                 "{% elsif TEST %}",
                 "{% else %}",
                 "{% endif %}{{ visits_number | append: '?' | capitalize }}",

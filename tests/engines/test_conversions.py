@@ -262,7 +262,7 @@ def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> Non
 def test_a_truth_test_of_handlebars_takes_the_same_branch_for_each_value(source, target):
     template = "{{#if gift}}a{{else}}b{{/if}}{{#unless gift}}c{{/unless}}"
     options = ConversionOptions(bare="event")
-    values = (True, False, 0, 1, "", "0", "a", [], [0], {}, None)
+    values: tuple[object, ...] = (True, False, 0, 1, "", "0", "a", [], [0], {}, None)
 
     converted = convert(template, read=source, write=target, options=options).content
 
