@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
-from ..languages.blocks import Part, build_tree
+from ..languages.blocks import Part, Tag, build_tree
 from ..languages.tree import (
     Branch,
     Call,
@@ -34,13 +34,18 @@ SLOTS = {SLOT, DEFAULT, LENGTH}
 
 def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
     """Return the tree of a template."""
-    return build_tree(_parts(profile, text))
+    return read_tags(profile.find_tags(text), text)
 
 
-def _parts(profile: Profile, text: str) -> Iterator[Part]:
+def read_tags(tags: Iterable[Tag], text: str) -> tuple[Node, ...]:
+    """Return the tree of a template with these tags."""
+    return build_tree(_parts(tags, text))
+
+
+def _parts(tags: Iterable[Tag], text: str) -> Iterator[Part]:
     """Yield the parts of a template. Together, the statements in a tag cover the whole tag."""
     offset = 0
-    for tag in profile.find_tags(text):
+    for tag in tags:
         if tag.start > offset:
             yield Text(offset, tag.start)
         if len(tag.parts) == 1 and tag.parts[0].start == tag.start:

@@ -235,6 +235,19 @@ def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
     assert [column for column, _ in by_hand(converted)] == [1, 52, 59, 91]
 
 
+def test_a_variable_keeps_the_item_of_its_loop_in_an_inner_one_with_the_same_name():
+    source = (
+        "{% for x in context.${a} %}{% assign t = x.b %}{% for x in x.c %}{{ t }}{{ x.d }}"
+        "{% endfor %}{{ x.e }}{% endfor %}"
+    )
+
+    converted = convert(source, read="braze", write="portable")
+
+    assert converted.content == (
+        "{{#each event.a as x}}{{#each x.c as x2}}{{x.b}}{{x2.d}}{{/each}}{{x.e}}{{/each}}"
+    )
+
+
 CHOICES = {
     "mailchimp": {"*|HTML:LIST_ADDRESS_HTML|*": "{{sender.address}}"},
     "sfmc": {
@@ -613,6 +626,11 @@ def test_a_hostile_template_takes_linear_time(source):
         ("sendgrid", "{{#each a}}" * 90, "{{../../../../b}}"),
         ("mailchimp", "", '<td mc:edit="x">*|IFNOT:ARCHIVE_PAGE|*'),
         ("sfmc", "%%[ ", "RaiseError('x') SET @a = [b] "),
+        (
+            "sfmc",
+            "%%[ " + "".join(f"SET @a{number} = [b] " for number in range(5_000)) + "]%%",
+            "%%[ IF [c] == 'd' THEN SET @e = [f] ENDIF ]%%%%=v(@e)=%%",
+        ),
         ("sfmc", "", "%%[ VAR @a IF Now() == 1 THEN ]%%x%%[ ENDIF RaiseError('x') ]%%"),
     ],
 )
@@ -623,6 +641,21 @@ def test_variables_loops_and_dropped_code_take_linear_time(esp, first, source):
     convert(text, read=esp, write="portable", options=ConversionOptions(bare="event"))
 
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("esp", "first", "piece", "last"),
+    [
+        ("klaviyo", "", "{{ first_name }}", ""),
+        ("sfmc", "%%[ ", "SET @a = [b] ", "]%%"),
+        ("mailchimp", "<td", ' mc:edit="a"', ">*|FNAME|*"),
+        ("mailchimp", "", "{{ a }}", "*|FNAME|*"),
+    ],
+    ids=("tags", "statements", "attributes", "texts that the other ESP reads as code"),
+)
+def test_a_template_has_at_most_25000_tags(esp, first, piece, last):
+    with pytest.raises(InvalidContent, match="more than 25,000 tags"):
+        convert(f"{first}{piece * 25_001}{last}", read=esp, write="klaviyo")
 
 
 def test_the_values_of_variables_have_a_bound():
