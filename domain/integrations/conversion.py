@@ -56,9 +56,11 @@ _RECOGNIZED = 50_000
 """The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
+_MAX_EXPORTED = 30_000
+"""The tags of all these exports."""
 
-MAX_TAGS = 25_000
-"""The tags and statements of a template, and other places: one for each 40 characters of content.
+MAX_TAGS = 20_000
+"""The tags and statements of a template, and other places: one for each 50 characters of content.
 """
 
 _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
@@ -224,10 +226,9 @@ class _Conversion:
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
         statements = Statements.of(tags, nodes)
-        self._read(
-            nodes, fields, statements
-        )  # The types that later tags show apply to earlier ones.
-        for _ in range(_MAX_ROUNDS):
+        # The types that later tags show apply to earlier ones.
+        self._read(nodes, fields, statements)
+        for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
             reader = self._read(nodes, fields, statements)
             refused = dict(chain(reader.poisoned.items(), statements.find_halves(reader)))
             if not refused.keys() <= self._refused.keys():

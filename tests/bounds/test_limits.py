@@ -69,16 +69,13 @@ SHAPES = (
 )
 """Content that needs much time or memory."""
 TEMPLATES = (
-    *(
-        Shape("", piece)
-        for piece in ("{{ first_name|default:'there' }} and so on ", "{{customer.a№}} and so on, ")
-    ),
-    *(Shape("", piece) for piece in ("*|IF:A№|*a*|ELSE:|*b*|END:IF|*", "%%first№%% and so on, ")),
-    *(
-        Shape("", piece)
-        for piece in ("{% for x in event.a %}{{ x.b }} and so on, {% endfor %}", "%A№% and so on, ")
-    ),
-    *(Shape("", f"{{{{#each a№}}}}{piece}{{{{/each}}}}") for piece in ("{{b}}", "b" * 40)),
+    Shape("", "{{ first_name|default:'there' }} and so on and on "),
+    Shape("", "{{customer.a№}} and so on and on and on and so on, "),
+    Shape("", "*|IF:A№|*a*|ELSE:|*b*|END:IF|*"),
+    Shape("", "%%first№%% and so on and on and on and so on again, "),
+    Shape("", "{% for x in event.a %}{{ x.b }} and so on, {% endfor %}"),
+    Shape("", "%A№% and so on and on and on and so on once again, "),
+    Shape("", "{{#each a№}}{{b}}{{/each}}" + "b" * 130),
     Shape("", "{% if contact.a№ == 'b' %}c{% endif %}"),
     Shape("{% assign a = 'b' %}", "{% if ${c} == 'd' %}{% assign a = '№' %}{% endif %}{{ a }}"),
     Shape("", "%%[ SET @a№ = [b] IF EMPTY(@a№) THEN SET @a№ = 'c' ENDIF ]%%%%=v(@a№)=%%"),

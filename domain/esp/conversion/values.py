@@ -71,17 +71,23 @@ class Values:
 
     profile: Profile
     fields: SourceFields
-    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]]] = field(
+    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]] | str] = field(
         init=False, factory=dict
     )
-    """What equal values in the same loops have become."""
+    """What equal values in the same loops have become, or why they are by hand."""
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
         key = self.fields.loops, value
         if key not in self._references:
-            self._references[key] = self._reference(value)
-        return self._references[key]
+            try:
+                self._references[key] = self._reference(value)
+            except ByHand as reason:
+                self._references[key] = str(reason)
+        found = self._references[key]
+        if isinstance(found, str):
+            raise ByHand(found)
+        return found
 
     def _reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         reading = _Reading()
