@@ -23,7 +23,7 @@ ALONE := tests/service tests/server tests/adapters/postgres tests/cli/service/te
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install runtime serve check docs test test-all test-engines test-lowest test-fresh test-browser screenshots test-citus test-deploy test-ha test-waitress test-framing test-linearizability test-load test-disk mutation test-long bench \
+.PHONY: help install runtime serve check docs test test-all test-engines test-lowest test-fresh test-browser screenshots image test-citus test-deploy test-ha test-waitress test-framing test-linearizability test-load test-disk mutation test-long bench \
 	bench-frameworks bench-quick bench-scaling format lock sbom release release-check dist clean FORCE
 
 help:           ## show this list
@@ -71,6 +71,11 @@ screenshots: install ## take the pictures in docs/_static again, with Debian's c
 		{ apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver pngquant; }
 	$(BIN)/python -m pytest tests/browser/screenshots.py
 	pngquant --force --strip --speed 1 --ext .png docs/_static/console-*.png docs/_static/overview-*.png
+
+image:          ## build the image of docs/deploy/Containerfile from the current commit: make image BASE=IMAGE@DIGEST, or without a registry; requires root
+	{ command -v buildah && command -v mmdebstrap; } >/dev/null || { apt-get update && \
+		apt-get install --yes --no-install-recommends buildah crun mmdebstrap; }
+	$(PYTHON) -m tests.deploy.image $(BASE)
 
 test-deploy: install ## check the files in docs/deploy with Debian's programs, installing them if absent
 	{ command -v nginx && command -v haproxy && command -v promtool && command -v buildah && command -v mmdebstrap && \

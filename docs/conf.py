@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-import typing
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from inspect import isroutine
+from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any
+from runpy import run_path
+from typing import Any, get_origin
 
 import attrs
 from docutils import nodes
@@ -20,39 +22,14 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
-PACKAGES = (
-    "recipient_fields.domain",
-    "recipient_fields.domain.conditions",
-    "recipient_fields.domain.content",
-    "recipient_fields.domain.esp",
-    "recipient_fields.domain.integrations",
-    "recipient_fields.application",
-)
-
-
-def _aliases() -> Iterator[tuple[str, str]]:
-    """Yield the type aliases and their full names, so that signatures show the aliases."""
-    for package in map(import_module, PACKAGES):
-        for name in package.__all__:
-            if typing.get_origin(getattr(package, name)) is not None:
-                yield name, f"{package.__name__}.{name}"
-
+# The names that `library.md` lists.
+listed = run_path(str(Path(__file__).parents[1] / "tests/packaging/public_names.py"))["listed"]
+PUBLIC = listed(Path(__file__).with_name("library.md").read_text("utf-8"))
 
 project = "Recipient Fields"
 project_copyright = "the authors of Recipient Fields"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["examples"]
-nitpicky = True
-# The build requires no network, so names of other packages have no links.
-nitpick_ignore_regex = [
-    (r"py:.*", r"(?!recipient_fields\b).*"),
-    (r"py:class", r"recipient_fields\.adapters\.row_mapping\.Row|.+\.[A-Z]"),  # type variables
-    (r"py:class", r"recipient_fields\.entrypoints\.http\.request_log\.RequestLog"),  # private
-    # The key of event data in the profile of a package: a text that is no key of a field.
-    (r"py:class", r"recipient_fields\.domain\.data_paths\.DataPath"),
-    # What the languages of ESPs read texts into. The reference does not describe it.
-    (r"py:class", r"recipient_fields\.domain\.esp\.languages\.(?:blocks|tree)\.\w+"),
-]
 
 myst_heading_anchors = 3
 default_role = "code"  # Docstrings are plain English with `names` in it.
@@ -61,7 +38,10 @@ smartquotes = False
 
 autodoc_default_options = {"member-order": "bysource"}
 autodoc_preserve_defaults = True
-autodoc_type_aliases = dict(_aliases())
+# Signatures show the aliases of types.
+autodoc_type_aliases = {
+    each.name: f"{each.package}.{each.name}" for each in PUBLIC if get_origin(each.value)
+}
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 160  # Counted with the full names of types
 python_use_unqualified_type_names = True
@@ -87,11 +67,39 @@ _ATTRS_DEFAULT = re.compile(r"attr_dict\['(\w+)'\]\.default")
 
 def setup(app: Sphinx) -> None:
     """Connect the customizations of autodoc that have no setting."""
+    app.connect("source-read", _describe_names)
     app.connect("autodoc-process-docstring", _own_words)
     app.connect("autodoc-process-signature", _readable_signature)
     app.connect("missing-reference", _by_public_name)
     app.connect("doctree-read", _require_descriptions)
     app.connect("doctree-read", _fit_cells)
+
+
+def _describe_names(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the descriptions of the names in each section of the library to its table."""
+    if page == "library":
+        sections = re.split(r"(?m)^(?=## )", source[0])
+        source[0] = "\n".join(section + _descriptions(section) for section in sections)
+
+
+def _descriptions(section: str) -> str:
+    directives = [line for each in listed(section) for line in (*_directive(each), "")]
+    return "\n".join(["", "```{eval-rst}", *directives, "```", ""]) if directives else ""
+
+
+def _directive(named: Any) -> Iterator[str]:
+    value, name = named.value, f"{named.package}.{named.name}"
+    if isinstance(value, type):
+        yield f".. auto{'exception' if issubclass(value, Exception) else 'class'}:: {name}"
+        yield "   :members:"
+        if issubclass(value, Enum):
+            yield "   :undoc-members:"
+    elif isroutine(value):
+        yield f".. autofunction:: {name}"
+    else:
+        yield f".. autodata:: {name}"
+        if not get_origin(value):  # An alias of a type
+            yield "   :no-value:"
 
 
 def _own_words(
@@ -100,8 +108,6 @@ def _own_words(
     """Describe a constant by the docstring below it, not by the class of its value."""
     if what == "data":
         package, _, constant = name.rpartition(".")
-        if package == "recipient_fields":  # The domain defines the constants among the first names.
-            package = "recipient_fields.domain"
         lines[:] = _attribute_docs(package).get(constant, [])
 
 
@@ -169,8 +175,10 @@ def _fit_cells(_app: Sphinx, doctree: nodes.document) -> None:
 @cache
 def _attribute_docs(package: str) -> dict[str, list[str]]:
     """Return the docstrings below the constants of a package."""
-    inside = import_module(package)
-    files = [file.name for file in walk_packages(getattr(inside, "__path__", ()), f"{package}.")]
+    # The domain defines the constants of `recipient_fields`.
+    folder = "recipient_fields.domain" if package == "recipient_fields" else package
+    inside = import_module(folder)
+    files = [file.name for file in walk_packages(getattr(inside, "__path__", ()), f"{folder}.")]
     return {
         constant: lines
         for module in (package, *files)
@@ -182,10 +190,5 @@ def _written(default: object) -> str:
     """Return the public name of a default, or its `repr` if it has none."""
     if type(default) in {bool, int, str}:
         return repr(default)
-    names = (
-        name
-        for package in map(import_module, PACKAGES)
-        for name in package.__all__
-        if getattr(package, name) is default
-    )
+    names = (each.name for each in PUBLIC if each.value is default)
     return next(names, repr(default))

@@ -30,7 +30,6 @@ from recipient_fields.domain import (
     OperationForbidden,
     OrganizationNotFound,
     RecipientFieldsError,
-    Rule,
     StorageUnavailable,
     VersionConflict,
 )
@@ -49,6 +48,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _EXPLANATION = re.compile(r'error_description="([^"]{1,200})"')
 _OPERATION = re.compile(r"/operations/(0|[1-9][0-9]{0,6})((?:/.*)?)", re.DOTALL)
 _MAX_MESSAGE = 1_000
+_INTEGRATION_ERRORS = {
+    each.rule.value: each for each in (IntegrationNotFound, IntegrationRequired, MissingProfile)
+}
 
 NotFound: TypeAlias = type[FieldNotFound | OrganizationNotFound]
 
@@ -247,12 +249,9 @@ def _invalid_input(code: str, details: Sequence[Detail]) -> RecipientFieldsError
             return InvalidCondition([detail.to_violation() for detail in details])
         case "recipient":
             return InvalidRecipient([detail.to_violation() for detail in details])
-        case "integration_id" if details[0].code == Rule.REQUIRED.value:
-            return IntegrationRequired(details[0].message)
-        case "integration_id" if details[0].code == Rule.NOT_APPLICABLE.value:
-            return MissingProfile(details[0].message)
         case "integration_id":
-            return IntegrationNotFound(details[0].message)
+            error = _INTEGRATION_ERRORS.get(details[0].code, IntegrationNotFound)
+            return error(details[0].message)
     return RequestRefused(code, str(_invalid_field(details))[:_MAX_MESSAGE])
 
 

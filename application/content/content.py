@@ -144,13 +144,12 @@ class ConditionSupport:
     refusal: str | None = None
 
 
-@frozen(kw_only=True)
+@frozen
 class IntegrationExport:
     """The content for one integration, or the error for which there is none."""
 
     integration_id: IntegrationId
-    exported: ExportedContent | None = None
-    error: InvalidContent | IntegrationNotFound | MissingProfile | None = None
+    outcome: ExportedContent | InvalidContent | IntegrationNotFound | MissingProfile
 
 
 @frozen
@@ -481,10 +480,9 @@ class ContentService:
 
         def export(integration_id: IntegrationId) -> IntegrationExport:
             try:
-                exported = trial.export(integration_id)
+                return IntegrationExport(integration_id, trial.export(integration_id))
             except (InvalidContent, IntegrationNotFound, MissingProfile) as error:
-                return IntegrationExport(integration_id=integration_id, error=error)
-            return IntegrationExport(integration_id=integration_id, exported=exported)
+                return IntegrationExport(integration_id, error)
 
         return map(export, integration_ids)
 

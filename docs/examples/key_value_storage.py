@@ -10,7 +10,7 @@ from threading import RLock
 from time import time_ns
 from typing import TypeAlias
 
-from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields import MemoryStorage
 from recipient_fields.adapters.row_mapping import field_values, read_field
 from recipient_fields.adapters.storage_errors import unavailable_on
 from recipient_fields.application import (

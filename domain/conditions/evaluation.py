@@ -27,7 +27,7 @@ from .tree import (
     require_condition,
 )
 
-__all__ = ["RecipientValues", "evaluate"]
+__all__ = ["evaluate"]
 
 _RELATIONS: Mapping[Operator, Callable[[Any, Any], bool]] = {
     Operator.LESS: operator.lt,

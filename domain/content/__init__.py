@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .errors import *
     from .examples import *
-    from .filters import *
     from .preview import *
     from .surfaces import *
     from .syntax import *
@@ -20,7 +19,6 @@ else:
         "warning_codes",
         "errors",
         "system_values",
-        "filters",
         "tree",
         "surfaces",
         "syntax",

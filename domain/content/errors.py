@@ -10,7 +10,7 @@ from ..conditions import LocatedViolation, TextPosition
 from ..errors import InvalidInput
 from .warning_codes import WarningCode
 
-__all__ = ["MAX_VIOLATIONS", "ContentWarning", "InvalidContent"]
+__all__ = ["ContentWarning", "InvalidContent"]
 
 MAX_VIOLATIONS = 1_000
 """The number of violations after which content is not checked any further."""

@@ -21,8 +21,6 @@ from ..errors import Rule, Violation
 from ..fields.values import DataType
 from ..suggestions import closest_match
 
-__all__ = ["DateStyle", "Filter", "FilterName"]
-
 
 class FilterName(Choice):
     """The filters."""

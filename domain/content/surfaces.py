@@ -9,9 +9,7 @@ from ..choices import Choice
 if TYPE_CHECKING:
     from .tree import Content
 
-__all__ = [
-    "Surface",
-]
+__all__ = ["Surface"]
 
 
 class Surface(Choice):

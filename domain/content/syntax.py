@@ -185,6 +185,9 @@ _OTHER_BLOCKS = {"each": WarningCode.LOOP_LOOKALIKE, "unless": WarningCode.UNLES
 _NO_BLOCK = "This tag belongs to no block. Write `{{#if recipient.KEY …}}` before it, or delete it."
 _EXPECTED_IF = "Write this tag as `{{#if recipient.KEY …}}`."
 _NO_END = "This block has no {{/if}}."
+_TEST_OUTSIDE = (
+    "Only a loop has a first and a last round. Write this between `{{#each …}}` and `{{/each}}`."
+)
 _NO_END_OF_LOOP = "This loop has no {{/each}}."
 _NO_END_OF_COMMENT = "This comment has no end. Write `{end}` after it."
 _NO_END_OF_CONDITION = "This condition has no end. Write `}}` after it."
@@ -334,8 +337,8 @@ class _Parser:
         return path.root == EVENT and len(path.parts) > 0 and not self._sets_event
 
     def _variables(self) -> list[str]:
-        """Return the variables of the loops that are open."""
-        return [block.loop[1] for block in self.blocks if block.loop is not None]
+        """Return the variables of the loops whose rounds are here, and not in an else part."""
+        return [each.loop[1] for each in self.blocks if each.loop is not None and not each.has_else]
 
     @cached_property
     def _sets_event(self) -> bool:
@@ -634,7 +637,9 @@ class _Parser:
             if isinstance(key, DataPath):
                 violation = violations[key]
                 is_test = key.root == LOOP and not self.source.startswith(key, offset)
-                if violation is not None and not is_test:
+                if is_test and not self._variables():
+                    self._refuse(offset, Rule.NOT_APPLICABLE, _TEST_OUTSIDE)
+                elif violation is not None and not is_test:
                     self._refuse(offset, violation.rule, violation.message)
             elif not self.source.endswith(_PREFIX_TEXT, 0, offset):
                 self._refuse(offset, Rule.FORMAT, f"Write `recipient.{key}`.")

@@ -20,17 +20,7 @@ from .html import CODE, Html
 from .system_values import SystemValue
 from .warning_codes import WarningCode
 
-__all__ = [
-    "Block",
-    "Branch",
-    "Content",
-    "Lines",
-    "Loop",
-    "Node",
-    "Reference",
-    "SystemReference",
-    "Text",
-]
+__all__ = ["Content"]
 
 
 @frozen

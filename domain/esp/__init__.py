@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     from .errors import *
     from .esps import *
     from .field_codes import *
-    from .filtered_codes import *
     from .names import *
     from .profiles import *
     from .profiles.profile import *
-    from .recognition import *
+    from .recognition.tags import *
 else:
     from ..lazy_names import lazy_names
 
@@ -27,8 +26,7 @@ else:
         "checks",
         "derived_codes",
         "names",
-        "recognition",
-        "filtered_codes",
+        "recognition.tags",
         "field_codes",
         "conditions",
         "content",

@@ -11,7 +11,7 @@ from ..fields.protocol import Field
 from .profiles import BUILT_IN, Profiles
 from .recognition.tags import find_unmatched, recognize
 
-__all__ = ["CodeWarning", "code_warnings", "field_warnings"]
+__all__ = ["CodeWarning", "field_warnings"]
 
 
 class CodeWarning(Enum):

@@ -9,8 +9,9 @@ from zlib import crc32
 
 from attrs import evolve, frozen
 
-from ..content import Reference, WarningCode
+from ..content import WarningCode
 from ..content.resolution import DataValue
+from ..content.tree import Reference
 from ..data_paths import EVENT, LOOP, DataPath
 from ..fields.values import DataType
 from .derived_codes import derive, write_code

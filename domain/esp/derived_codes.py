@@ -20,7 +20,7 @@ from .esps import Esp
 from .profiles import BUILT_IN, Profiles
 from .profiles.profile import WORD, Form, Profile, Quoting, ValueForm
 
-__all__ = ["DerivedCodes", "VariableClash", "derive_codes", "variable_clashes"]
+__all__ = ["derive_codes"]
 
 _ESCAPED = re.compile("[&<>\"'`=]")
 """The characters that Handlebars escapes."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from attrs import frozen
 
 from ..conditions import TextPosition
-from ..errors import InvalidInput, RecipientFieldsError
+from ..errors import InvalidInput, RecipientFieldsError, Rule
 from ..fields.values import FieldKey
 from ..identity import IntegrationId
 
@@ -33,6 +35,8 @@ class NoSafeForm(InvalidInput):
 
 class MissingProfile(RecipientFieldsError):
     """The ESP of an integration has no profile, so there is no code for it."""
+
+    rule: ClassVar[Rule] = Rule.NOT_APPLICABLE
 
 
 class NotExpressible(RecipientFieldsError):

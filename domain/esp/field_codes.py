@@ -10,7 +10,8 @@ from typing import Protocol, runtime_checkable
 
 from attrs import evolve, frozen
 
-from ..content import Filter, Surface
+from ..content import Surface
+from ..content.filters import Filter
 from ..fields.protocol import Field
 from ..fields.values import DataType
 from ..identity import IntegrationId
@@ -29,7 +30,7 @@ from .profiles import Profiles
 from .profiles.profile import WORD, Profile, ValueForm
 from .recognition.tags import find_unclosed, is_certainly_foreign
 
-__all__ = ["CodeSource", "FieldCode", "NameSource"]
+__all__ = ["FieldCode"]
 
 _STATES = {
     NameState.FOUND: "the last sync found it",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from ..content import DateStyle, Filter, FilterName
+from ..content.filters import DateStyle, Filter, FilterName
 from ..fields.values import DataType
 from .errors import NotInsertable
 from .profiles.profile import (
@@ -18,8 +18,6 @@ from .profiles.profile import (
     Strength,
     ValueForm,
 )
-
-__all__ = ["FilteredCode"]
 
 _SLOT = re.compile("VALUE|ARGUMENT|LESS|ZEROS")
 

@@ -90,7 +90,9 @@ class Channel:
 
 
 API = Channel(Source.API)
+"""The channel of programs with an API key."""
 ADMINISTRATOR = Channel(Source.MANUAL)
+"""The channel of administrators. They can change manual fields."""
 
 
 def sync_channel(integration_id: IntegrationId) -> Channel:

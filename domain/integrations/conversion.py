@@ -36,7 +36,7 @@ from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
 from ..esp.names import Bare, Target
 from ..esp.profiles import BUILT_IN, Profiles
-from ..esp.recognition import recognize_dialects
+from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
 from ..fields.values import DataType, Scalar
@@ -230,7 +230,11 @@ class _Conversion:
         self._read(nodes, fields, statements)
         for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
             reader = self._read(nodes, fields, statements)
-            refused = dict(chain(reader.poisoned.items(), statements.find_halves(reader)))
+            refused = {
+                **dict(reader.find_blocks_to_keep(nodes)),
+                **dict(statements.find_halves(reader)),
+                **reader.poisoned,
+            }
             if not refused.keys() <= self._refused.keys():
                 self._refused.update(refused)
                 continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidInput, RecipientFieldsError
+from typing import ClassVar
+
+from ..errors import InvalidInput, RecipientFieldsError, Rule
 from ..identity import FieldId
 
 __all__ = [
@@ -30,6 +32,8 @@ class InvalidNames(InvalidInput):
 
 class IntegrationNotFound(RecipientFieldsError):
     """The organization has no such integration. Those of other organizations count as missing."""
+
+    rule: ClassVar[Rule] = Rule.UNKNOWN_VALUE
 
     def __init__(self, message: str = "There is no such integration in this organization.") -> None:
         super().__init__(message)
@@ -69,6 +73,8 @@ class IntegrationChanged(RecipientFieldsError):
 
 class IntegrationRequired(RecipientFieldsError):
     """The organization has several integrations with this ESP, so the caller must choose one."""
+
+    rule: ClassVar[Rule] = Rule.REQUIRED
 
 
 class NoFieldSource(RecipientFieldsError):

@@ -210,14 +210,15 @@ def _write_all(
             file = folder / f"{integration.id}{_slug(integration.name)}{suffix}"
             title = profiles.title(integration.esp)
             note(f"Integration {integration.id}, {integration.name} ({title}):")
-            if export.exported is not None:
-                files.open(str(file)).write(mark + _reported(export.exported))
-                written.append(file)
-                continue
-            if isinstance(export.error, InvalidContent):
-                note_violations(export.error, source=source)
-            else:
-                note(str(export.error))
+            match export.outcome:
+                case ExportedContent() as exported:
+                    files.open(str(file)).write(mark + _reported(exported))
+                    written.append(file)
+                    continue
+                case InvalidContent() as invalid:
+                    note_violations(invalid, source=source)
+                case error:
+                    note(str(error))
             stays = f" {file} is from an earlier export." if file.exists() else ""
             note(f"Nothing was exported for this integration.{stays}")
         failed = len(integrations) - len(written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from .output import (
     print_bytes,
     print_json,
 )
+from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
 from .violations import FINDINGS, decoded, note_warnings, reporting_violations, with_dashes
@@ -112,6 +114,7 @@ class Language(EspName):
     metavar="FOLDER",
     help="Write the results to this folder, with the names and the tree of the templates.",
 )
+@include_option
 @option(
     "--surface",
     type=OneOf(Surface),
@@ -175,6 +178,7 @@ def convert_command(
     target: Target | str,
     organization: str | None,
     out: str | None,
+    include: tuple[str, ...],
     surface: Surface | None,
     names: str | None,
     write_names: str | None,
@@ -192,15 +196,17 @@ def convert_command(
 ) -> None:
     """Convert templates of one ESP for another one, or to portable content.
 
-    TEMPLATE is a UTF-8 file, or a folder with --out; by default standard input. The result is
-    printed, or written to --out, and the report to standard error. Tags that are by hand stay as
+    TEMPLATE is a UTF-8 file, or a folder, whose `*.html`, `*.htm`, `*.txt` and `*.mjml` files are
+    converted; by default standard input. The result is printed, or written to --out, and the report
+    to standard error. Tags that are by hand stay as
     they are, and blocks are marked with `[BY HAND: line N]` and `[END BY HAND]`. The exit status
     is 3 if there are any, and otherwise 0.
 
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.
     """
-    found = list(_read_templates(templates or ("-",), needs_folder=out is None and not as_json))
+    needs_folder = out is None and not as_json
+    found = list(_read_templates(templates or ("-",), out, include, needs_folder=needs_folder))
     if source is None:
         raise _propose(found)
     with reporting_violations("Nothing was converted.", as_json=as_json):
@@ -253,28 +259,54 @@ def convert_command(
         click.get_current_context().exit(FINDINGS)
 
 
-def _read_templates(names: Sequence[str], *, needs_folder: bool) -> Iterator[_Template]:
-    """Yield the templates of the arguments. A folder contains all files below it."""
-    paths: list[tuple[Path | None, Path]] = []
+def _read_templates(
+    names: Sequence[str], out: str | None, include: Sequence[str], *, needs_folder: bool
+) -> Iterator[_Template]:
+    """Yield the templates of the arguments."""
+    paths = list(_find_templates(names, out, include))
+    if needs_folder and len(paths) != 1:
+        raise click.UsageError("Add --out FOLDER for several templates.")
+    ((target, count),) = Counter(target for _, target in paths).most_common(1)
+    if count > 1:
+        raise click.UsageError(f"Two templates have the name {one_line(str(target))}.")
+    for source, target in paths:
+        name = _INPUT if source is None else str(source)
+        content = sys.stdin.buffer.read() if source is None else source.read_bytes()
+        mark, text = decoded(content, None if source is None else name)
+        yield _Template(name, target, mark, text)
+
+
+def _find_templates(
+    names: Sequence[str], out: str | None, include: Sequence[str]
+) -> Iterator[tuple[Path | None, Path]]:
+    """Yield each template and its place in the folder of results. Standard input is None.
+
+    What an earlier call has written below a folder of templates is none of them.
+    """
+    results = None if out is None else Path(out).resolve()
     for name in names:
         path = Path(name)
         if name == "-":
-            paths.append((None, Path("stdin.html")))
+            yield None, Path("stdin.html")
         elif path.is_dir():
-            inner = sorted(each for each in path.rglob("*") if each.is_file())
-            paths += ((each, each.relative_to(path)) for each in inner)
+            # Imported here because most calls convert one file.
+            from .repository.files import SUFFIXES, is_content, walk
+
+            files = [(path / each, Path(each)) for each in walk(name)]
+            found = [
+                (file, target)
+                for file, target in files
+                if is_content(str(file), name, include)
+                and (results is None or results not in file.resolve().parents)
+            ]
+            if not found:
+                raise click.UsageError(
+                    f"There are no templates in {one_line(name)}: {', '.join(SUFFIXES)}. Add"
+                    " --include PATTERN for files with other names."
+                )
+            yield from found
         else:
-            paths.append((path, Path(path.name)))
-    if needs_folder and len(paths) != 1:
-        raise click.UsageError("Add --out FOLDER for several templates.")
-    targets = [target for _, target in paths]
-    repeated = next((each for each in targets if targets.count(each) > 1), None)
-    if repeated is not None:
-        raise click.UsageError(f"Two templates have the name {one_line(str(repeated))}.")
-    for source, target in paths:
-        content = sys.stdin.buffer.read() if source is None else source.read_bytes()
-        mark, text = decoded(content)
-        yield _Template(_INPUT if source is None else str(source), target, mark, text)
+            yield path, Path(path.name)
 
 
 def _read_codes(

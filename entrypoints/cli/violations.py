@@ -97,13 +97,14 @@ def parse_json_file(file: BinaryIO) -> object:
         raise click.ClickException(f"{name_of(file)}: {error}") from None
 
 
-def decoded(content: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark, if there is one, and the text."""
+def decoded(content: bytes, name: str | None = None) -> tuple[bytes, str]:
+    """Return the byte order mark, if there is one, and the text of the file with this name."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
+        shown = "The content" if name is None else one_line(name)
         raise click.ClickException(
-            f"The content is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
+            f"{shown} is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
         ) from None
     return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)
 

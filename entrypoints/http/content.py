@@ -42,7 +42,7 @@ from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.application.fields.texts import parse_reference
 from recipient_fields.domain import FieldKey, IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import InvalidContent, Surface
-from recipient_fields.domain.esp import Esp, MissingProfile, NotExpressible
+from recipient_fields.domain.esp import Esp, ExportedContent, MissingProfile, NotExpressible
 from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 from .fields.resources import ID_OR_KEY
@@ -177,9 +177,9 @@ def render_exports(exports: Iterable[IntegrationExport]) -> dict[str, object]:
 def _documents(exports: Iterable[IntegrationExport]) -> Iterator[IntegrationExportDocument]:
     left = MAX_EXPORTS_LENGTH
     for index, export in enumerate(exports):
-        exported = export.exported
-        if exported is None:
-            yield _failed(export, _located(export.error, index))
+        exported = export.outcome
+        if not isinstance(exported, ExportedContent):
+            yield _failed(export, _located(exported, index))
         elif len(exported.content) > left:
             message = (
                 f"The exports of this request would have more than {MAX_EXPORTS_LENGTH:,}"
@@ -206,14 +206,12 @@ def _failed(export: IntegrationExport, error: InvalidInput) -> IntegrationExport
 
 
 def _located(
-    error: InvalidContent | IntegrationNotFound | MissingProfile | None, index: int
+    error: InvalidContent | IntegrationNotFound | MissingProfile, index: int
 ) -> InvalidInput:
     """Return the error with the place of the integration in the request, unless it has another."""
     if isinstance(error, InvalidContent):
         return error
-    is_known = isinstance(error, MissingProfile)
-    rule = Rule.NOT_APPLICABLE if is_known else Rule.UNKNOWN_VALUE
-    return _invalid(rule, str(error), index)
+    return _invalid(error.rule, str(error), index)
 
 
 def _invalid(rule: Rule, message: str, index: int) -> InvalidDocument:

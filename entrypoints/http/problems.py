@@ -422,12 +422,8 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return _details([v.prefixed("recipient") for v in error.violations])
         case NotExpressible():
             return _details([Violation(Rule.NOT_APPLICABLE, str(error), (error.member,))])
-        case IntegrationNotFound():
-            return _integration_details(Rule.UNKNOWN_VALUE, error)
-        case IntegrationRequired():
-            return _integration_details(Rule.REQUIRED, error)
-        case MissingProfile():
-            return _integration_details(Rule.NOT_APPLICABLE, error)
+        case IntegrationNotFound() | IntegrationRequired() | MissingProfile():
+            return _details([Violation(error.rule, str(error), ("integration_id",))])
         case KeyTaken():
             existing = {"existing_id": error.existing_id, "existing_key": error.key}
             return ({**_taken_key(error), **existing},)
@@ -435,12 +431,6 @@ def _details_of(error: RecipientFieldsError) -> tuple[Mapping[str, object], ...]
             return (_taken_key(error),)
         case _:
             return ()
-
-
-def _integration_details(
-    rule: Rule, error: RecipientFieldsError
-) -> tuple[Mapping[str, object], ...]:
-    return _details([Violation(rule, str(error), ("integration_id",))])
 
 
 def _taken_key(error: KeyTaken | KeyRepeated) -> Mapping[str, object]:

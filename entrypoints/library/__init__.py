@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .entrypoints.service.selection import open_storage
 
     __version__: str
+    """The version of the distribution, such as `0.1.0`."""
 
 __all__ = [
     "ADMINISTRATOR",

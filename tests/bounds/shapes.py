@@ -10,7 +10,8 @@ from itertools import count, product
 
 from attrs import frozen
 
-from recipient_fields.domain.content import FilterName, SystemValue
+from recipient_fields.domain.content import SystemValue
+from recipient_fields.domain.content.filters import FilterName
 
 LONGEST_TAG = 9_600
 """A tag in braces, and a code that a person wrote, have at most 10,000 characters."""

@@ -82,8 +82,30 @@ def test_a_folder_keeps_its_tree(cli: CommandLine, tmp_path: Path):
     assert last == f"{source}/de/b.txt: 1 by hand"
 
 
+def test_of_a_folder_only_templates_are_converted_and_no_results(cli: CommandLine, tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    for name in ("a.html", "b.liquid"):
+        (tmp_path / name).write_text(SOURCE)
+    for name in ("logo.png", ".git/index.html"):
+        (tmp_path / name).write_bytes(b"\xff")
+    out = tmp_path / "out"
+    arguments = ("--from", "klaviyo", "--to", "braze", tmp_path, "--out", out)
+
+    for _ in range(2):
+        assert cli("convert", *arguments, "--include", "*.liquid").status == 0
+    assert sorted(each.name for each in out.rglob("*")) == ["a.html", "b.liquid"]
+
+
+def test_a_folder_without_templates_is_an_error(cli: CommandLine, tmp_path: Path):
+    (tmp_path / "a.liquid").write_text(SOURCE)
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
+
+    assert "Add --include PATTERN for files with other names." in run.usage_error()
+
+
 def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
-    for name in ("a", "b"):
+    for name in ("a.html", "b.html"):
         (tmp_path / name).write_text(SOURCE)
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path)
@@ -92,12 +114,13 @@ def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
 
 
 def test_an_output_is_written_completely_or_not_at_all(cli: CommandLine, tmp_path: Path):
-    (tmp_path / "a").write_text(SOURCE)
-    (tmp_path / "b").write_bytes(b"\xff")
+    (tmp_path / "a.html").write_text(SOURCE)
+    (tmp_path / "b.html").write_bytes(b"\xff")
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
 
     assert run.status == 1
+    assert run.err.endswith(f"{tmp_path}/b.html is not UTF-8: byte 1. Save the file as UTF-8.\n")
     assert not (tmp_path / "out").exists()
 
 

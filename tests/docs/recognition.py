@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recipient_fields.domain.esp import BUILT_IN, Esp, RecognizedTag, TagRole, recognize
-from recipient_fields.domain.esp.recognition.tags import find_text_tags
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp.recognition.tags import RecognizedTag, find_text_tags, recognize
+from recipient_fields.domain.esp.recognition.words import TagRole
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
 VALUES = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}

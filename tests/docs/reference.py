@@ -26,6 +26,7 @@ import click
 from recipient_fields.application import (
     AdministratorRepository,
     ApiKeyRepository,
+    EspConnectionRepository,
     FieldRepository,
     HistoryRepository,
     IntegrationRepository,
@@ -44,27 +45,19 @@ from recipient_fields.domain import (
     sync_channel,
 )
 from recipient_fields.domain.conditions import Value, parse_condition
-from recipient_fields.domain.content import (
-    DateStyle,
-    Filter,
-    FilterName,
-    Surface,
-    SystemValue,
-    parse_content,
-    preview_content,
-)
-from recipient_fields.domain.content.filters import apply_filters
+from recipient_fields.domain.content import Surface, SystemValue, parse_content, preview_content
+from recipient_fields.domain.content.filters import DateStyle, Filter, FilterName, apply_filters
 from recipient_fields.domain.content.resolution import DataValue
 from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import (
     BUILT_IN,
     Esp,
     NotExpressible,
-    NotInsertable,
     compile_condition,
     derive_codes,
 )
 from recipient_fields.domain.esp.data_codes import Scope, find_data_code
+from recipient_fields.domain.esp.errors import NotInsertable
 from recipient_fields.domain.esp.filtered_codes import UNKNOWN, filter_code
 from recipient_fields.domain.esp.profiles.profile import FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes, IntegrationDraft
@@ -520,7 +513,7 @@ def _surfaces() -> str:
 _GROUPS = {
     CatalogContract: (Storage, OrganizationRepository, FieldRepository),
     HistoryContract: (HistoryRepository,),
-    IntegrationContract: (ApiKeyRepository, IntegrationRepository),
+    IntegrationContract: (ApiKeyRepository, IntegrationRepository, EspConnectionRepository),
     ConsoleContract: (AdministratorRepository, SessionRepository),
 }
 """The ports of each group by its suite, in the order in which an adapter can add them."""

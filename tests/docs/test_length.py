@@ -25,7 +25,9 @@ GUIDE = [
 """The pages for users."""
 
 MOST_WORDS = 35_000
+MOST_WORDS_OF_ALL_PAGES = 70_000
 MOST_WORDS_OF_DECISIONS = 9_000
+MOST_LINES_OF_A_VERSION = 80
 WORDS_OF_A_CELL = 60
 
 _GENERATED = re.compile(r"<!-- written: .*?<!-- end -->", re.DOTALL)
@@ -42,8 +44,20 @@ def test_the_guide_has_at_most_35_000_words() -> None:
     assert total <= MOST_WORDS, f"{total} words: {sorted(words.items(), key=lambda w: -w[1])}"
 
 
+def test_all_pages_have_at_most_70_000_words() -> None:
+    assert sum(len(_text(page).split()) for page in PAGES) <= MOST_WORDS_OF_ALL_PAGES
+
+
 def test_the_decisions_have_at_most_9_000_words() -> None:
     assert len(_text(DOCS / "decisions.md").split()) <= MOST_WORDS_OF_DECISIONS
+
+
+def test_the_changelog_has_at_most_80_lines_per_version() -> None:
+    changelog = (DOCS.parent / "CHANGELOG.md").read_text("utf-8")
+    versions = re.split(r"^(?=## )", changelog, flags=re.MULTILINE)[1:]
+
+    assert versions
+    assert max(len(version.splitlines()) for version in versions) <= MOST_LINES_OF_A_VERSION
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

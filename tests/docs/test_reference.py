@@ -1,11 +1,10 @@
-"""The reference pages have all commands, options, variables and public names, and no others."""
+"""The reference pages have all commands, options and variables, and no others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
@@ -19,39 +18,12 @@ from recipient_fields.domain.esp import BUILT_IN
 from recipient_fields.entrypoints.cli.commands import API_KEY_VARIABLE
 from recipient_fields.entrypoints.service.selection import open_field_source, open_key_validator
 
-from ..packaging.test_library import of_type_checkers
 from .blocks import PAGES, ROOT, RUN, blocks_of, inline_code
 from .reference import BADGES, badges, commands, options, written
 from .reference import PAGES as WRITTEN_PAGES
 
-PACKAGES = (
-    "recipient_fields",
-    "recipient_fields.domain",
-    "recipient_fields.domain.conditions",
-    "recipient_fields.domain.content",
-    "recipient_fields.domain.esp",
-    "recipient_fields.domain.integrations",
-    "recipient_fields.application",
-    "recipient_fields.adapters.client",
-    "recipient_fields.testing",
-    "recipient_fields.adapters.esp",
-    "recipient_fields.adapters.introspection",
-    "recipient_fields.adapters.memory",
-    "recipient_fields.adapters.passwords",
-    "recipient_fields.adapters.postgres",
-    "recipient_fields.adapters.sqlite",
-    "recipient_fields.entrypoints.http",
-)
-WHOLE_MODULES = (
-    "recipient_fields.adapters.row_mapping",
-    "recipient_fields.adapters.storage_errors",
-    "recipient_fields.adapters.url_options",
-)
-"""Modules whose public names the page documents by `automodule`."""
-
 COMMANDS = commands()
 
-_DIRECTIVE = re.compile(r"^\.\. (currentmodule|auto\w+):: (\S+)$", re.MULTILINE)
 _CALL = re.compile(r"(?:^|[\s(/])recipient-fields (.+)")
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 _WORD = re.compile(r"[a-z-]+")
@@ -110,15 +82,6 @@ def test_the_settings_page_has_every_variable() -> None:
     assert {each.removesuffix(FILE_SUFFIX) for each in documented} == lasting | _secrets()
 
 
-def test_the_library_page_has_every_public_name_once() -> None:
-    """It describes the names of `recipient_fields` only there."""
-    first = {f"{module}.{name}" for name, module in of_type_checkers().items()}
-    public = {
-        f"{package}.{name}" for package in PACKAGES for name in import_module(package).__all__
-    }
-    assert sorted(_described()) == sorted([*(public - first), *WHOLE_MODULES])
-
-
 @every_page
 def test_commands_and_options_on_a_page_exist(page: Path) -> None:
     text = page.read_text("utf-8")
@@ -156,16 +119,6 @@ def test_variables_on_a_page_are_read(page: Path) -> None:
 )
 def test_an_unknown_command_is_detected(call: str, exists: bool) -> None:
     assert _exists(call) is exists
-
-
-def _described() -> Iterator[str]:
-    """Return the full names that `docs/library.md` describes."""
-    module = ""
-    for directive, target in _DIRECTIVE.findall((ROOT / "docs/library.md").read_text("utf-8")):
-        if directive == "currentmodule":
-            module = target
-        else:
-            yield target if "." in target else f"{module}.{target}"
 
 
 def _exists(call: str) -> bool:

@@ -37,40 +37,6 @@ MAY_IMPORT = {
 }
 LANGUAGES = (esp_conditions, esp_content)
 """The implementations for ESPs, of which `domain.esp` exports the functions."""
-FOR_THE_PROJECT = {
-    # Parts that other rooms of the domain share.
-    "domain.choices",
-    *(f"domain.content.{each}" for each in ("html", "resolution")),
-    "domain.spans",
-    # Event data, which is no field. References have its paths as their keys.
-    *("domain.data_paths", "domain.content.event_data", "domain.esp.data_codes"),
-    # The use cases of names. Other layers import them from their modules.
-    "domain.integrations.selection",
-    *(f"domain.esp.{each}" for each in ("name_warnings", "preludes")),
-    # The parts of a profile. A person who writes one imports them from their modules.
-    *("domain.esp.profiles.profile", "domain.esp.languages.conditions.code_parts"),
-    "domain.esp.languages.conditions.formulas",
-    # What the check of content for foreign code shares with the recognition of tags.
-    *(f"domain.esp.recognition.{each}" for each in ("judging", "tags", "words")),
-    # The trees that the languages of ESPs are read into, and what each ESP adds to its language.
-    *(f"domain.esp.languages.{each}" for each in ("blocks", "expressions", "liquid", "tree")),
-    # The parts of a conversion, and of the uses of fields. Their results are exported elsewhere.
-    *(
-        f"domain.esp.conversion.{each}"
-        for each in ("conditions", "outcomes", "reader", "source_fields", "statements", "values")
-    ),
-    *("domain.esp.recognition.uses", "domain.integrations.text_checks"),
-    *("application.content.conversions", "application.esp.snapshots"),
-    # The schemas and the inputs of documents.
-    "application.documents.schemas",
-    # The use cases of plans and lists, and their port. Entrypoints import them from their modules.
-    "application.fields.plans",
-    "application.ports.recipients",
-    "application.recipients.hints",
-    "application.recipients.inference",
-    "application.recipients.lists",
-}
-"""The modules with public classes that the packages do not export."""
 CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)
 
 
@@ -152,16 +118,3 @@ def test_type_checkers_find_the_names_of_the_same_modules(package):
 def test_every_name_of_a_public_module_is_exported(package):
     for module in modules(package):
         assert {*getattr(module, "__all__", ())} <= {*package.__all__}
-
-
-def test_every_public_class_is_exported_or_in_a_module_for_the_project():
-    """The classes of documents are shapes of JSON, which the pages about it describe."""
-    unexported = {
-        module.__name__.removeprefix("recipient_fields.")
-        for package in MAY_IMPORT
-        for module in modules(package)
-        for name, value in inspect.getmembers(module, inspect.isclass)
-        if value.__module__ == module.__name__ and name not in package.__all__
-        if not name.startswith("_") and not name.endswith("Document")
-    }
-    assert unexported == FOR_THE_PROJECT

@@ -53,9 +53,11 @@ from recipient_fields.domain import (
     view_of,
 )
 from recipient_fields.domain.conditions import TextPosition, parse_condition
-from recipient_fields.domain.content import Lines, parse_content
+from recipient_fields.domain.content import parse_content
+from recipient_fields.domain.content.tree import Lines
 from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, NameProposal
+from recipient_fields.domain.esp.checks import code_warnings
 from recipient_fields.domain.integrations import (
     ConversionOptions,
     FieldCodes,
@@ -294,7 +296,7 @@ def test_an_error_names_the_argument_of_a_wrong_type(name):
         (domain.parse_organization_name, (None,), "name must be a str, not NoneType."),
         (Author, ("api",), "channel must be a Channel, not str."),
         (AllowedValues, ("text", ["gold"]), "data_type must be a DataType, not str."),
-        (esp.code_warnings, (b"x", None), "insertion_code must be a str or None, not bytes."),
+        (code_warnings, (b"x", None), "insertion_code must be a str or None, not bytes."),
         (esp.derive_codes, ("braze", "tier"), "esp must be an Esp, not str."),
         (
             partial(cast(Any, Author), API, id=b"x"),

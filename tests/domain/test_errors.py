@@ -48,7 +48,8 @@ from recipient_fields.domain import (
     parse_organization_name,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp, NotExpressible, NotInsertable
+from recipient_fields.domain.esp import Esp, NotExpressible
+from recipient_fields.domain.esp.errors import NotInsertable
 from recipient_fields.domain.integrations import (
     EspFieldTaken,
     IntegrationDraft,

@@ -19,8 +19,9 @@ from recipient_fields.domain.conditions import (
     format_condition,
 )
 from recipient_fields.domain.content import WarningCode
-from recipient_fields.domain.esp import Engine, Esp, NotExpressible
+from recipient_fields.domain.esp import Esp, NotExpressible
 from recipient_fields.domain.esp.conditions import compile_condition
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .caveats import codes, excluded
 from .errors import NotRendered

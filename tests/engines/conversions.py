@@ -165,6 +165,15 @@ DIALECTS: Mapping[Esp, Dialect] = {
                 "{% else %}",
                 "{% endif %}",
             ),
+            (
+                (
+                    "{% assign g = 'a' %}{% if TEST %}{% assign g = 'b' %}{% endif %}"
+                    "{{ g | append: '?' | capitalize }}{% if TEST %}"
+                ),
+                "{% elsif TEST %}{% assign g = 'c' %}",
+                "{% else %}",
+                "{% endif %}",
+            ),
         ),
         texts=(
             "VALUE == 'LITERAL'",

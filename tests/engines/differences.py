@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from recipient_fields.domain import DataType, Violation
 from recipient_fields.domain.conditions import Value
 from recipient_fields.domain.conditions.literals import from_scalar
-from recipient_fields.domain.content import Filter, WarningCode
-from recipient_fields.domain.content.filters import apply_filters
+from recipient_fields.domain.content import WarningCode
+from recipient_fields.domain.content.filters import Filter, apply_filters
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.fields.values import canonical_value
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from recipient_fields.domain.esp import Engine
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from ..support.node import BUILD, NODE, install_packages, run
 from .errors import NotRendered

@@ -20,7 +20,8 @@ from functools import lru_cache
 
 import pytest
 
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from . import activecampaign, ampscript, django_templates, hubl, mailchimp
 from .errors import NotRendered

@@ -16,8 +16,9 @@ from recipient_fields.domain.conditions import (
     evaluate,
     parse_condition,
 )
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp, NotExpressible
+from recipient_fields.domain.esp import BUILT_IN, Esp, NotExpressible
 from recipient_fields.domain.esp.conditions import ConditionCode, compile_condition
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .caveats import codes, excluded
 from .comparison import MAX_EXCUSED, compare_with_evaluator

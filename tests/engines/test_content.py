@@ -13,16 +13,10 @@ from attrs import frozen
 
 from recipient_fields.domain import DataType
 from recipient_fields.domain.conditions import AllOf, Condition, format_condition
-from recipient_fields.domain.content import (
-    Block,
-    InvalidContent,
-    Node,
-    Text,
-    parse_content,
-    preview_content,
-)
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp, export_content
-from recipient_fields.domain.esp.profiles.profile import SystemCode
+from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
+from recipient_fields.domain.content.tree import Block, Node, Text
+from recipient_fields.domain.esp import BUILT_IN, Esp, export_content
+from recipient_fields.domain.esp.profiles.profile import Engine, SystemCode
 
 from .caveats import CAVEATS, excluded
 from .errors import NotRendered

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .errors import NotRendered
 from .rendering import render, render_all

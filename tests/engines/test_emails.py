@@ -12,12 +12,12 @@ from recipient_fields.domain import DataType
 from recipient_fields.domain.content import Surface, WarningCode, parse_content, preview_content
 from recipient_fields.domain.esp import (
     BUILT_IN,
-    Engine,
     Esp,
     ExportedContent,
     ExportOptions,
     export_content,
 )
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .errors import NotRendered
 from .generation import DATA_TYPES, Form, esp_name, stored, synced_codes, synced_fields

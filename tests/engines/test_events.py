@@ -12,8 +12,8 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp, ExportOptions, export_content
-from recipient_fields.domain.esp.profiles.profile import EventData
+from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, export_content
+from recipient_fields.domain.esp.profiles.profile import Engine, EventData
 
 from .errors import NotRendered
 from .event import Sent

@@ -17,24 +17,15 @@ from attrs import frozen
 from recipient_fields.domain import DataType
 from recipient_fields.domain.conditions import Value
 from recipient_fields.domain.content import (
-    DateStyle,
-    Filter,
-    FilterName,
     InvalidContent,
     Surface,
     WarningCode,
     parse_content,
     preview_content,
 )
-from recipient_fields.domain.content.filters import apply_filters
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Engine,
-    Esp,
-    ExportOptions,
-    export_content,
-)
-from recipient_fields.domain.esp.profiles.profile import FilterForm
+from recipient_fields.domain.content.filters import DateStyle, Filter, FilterName, apply_filters
+from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, export_content
+from recipient_fields.domain.esp.profiles.profile import Engine, FilterForm
 
 from .differences import CAVEATS, EXAMPLES, inputs, names, read_value, stored
 from .errors import NotRendered

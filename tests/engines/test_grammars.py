@@ -14,8 +14,7 @@ import pytest
 from django.template.exceptions import TemplateSyntaxError
 from jinja2 import TemplateSyntaxError as JinjaSyntaxError
 
-from recipient_fields.domain.esp import Engine
-from recipient_fields.domain.esp.languages.blocks import Part, build_tree
+from recipient_fields.domain.esp.languages.blocks import Tag, build_tree
 from recipient_fields.domain.esp.languages.django import read_django
 from recipient_fields.domain.esp.languages.handlebars import read_handlebars
 from recipient_fields.domain.esp.languages.hubl import read_hubl
@@ -29,6 +28,7 @@ from recipient_fields.domain.esp.languages.tree import (
     Opaque,
     Unread,
 )
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .django_templates import parse_django
 from .errors import NotRendered
@@ -81,7 +81,7 @@ HANDLEBARS = (
 )
 
 
-Reader: TypeAlias = Callable[[str], Iterator[Part]]
+Reader: TypeAlias = Callable[[str], Iterator[Tag]]
 Judge: TypeAlias = Callable[[Sequence[str]], list[bool]]
 """Says of each template whether the engine reads it."""
 

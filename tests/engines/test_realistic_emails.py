@@ -18,20 +18,20 @@ from recipient_fields.domain.content import (
     Content,
     ContentWarning,
     InvalidContent,
-    Reference,
     Surface,
     WarningCode,
     parse_content,
     preview_content,
 )
+from recipient_fields.domain.content.tree import Reference
 from recipient_fields.domain.esp import (
     BUILT_IN,
-    Engine,
     Esp,
     ExportedContent,
     ExportOptions,
     export_content,
 )
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .caveats import CAVEATS, excluded
 from .differences import inputs, names, stored

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
-from recipient_fields.domain.esp import Engine, Esp, ExportOptions, export_content
+from recipient_fields.domain.esp import Esp, ExportOptions, export_content
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .event import Sent
 from .generation import esp_name, synced_codes, synced_fields

@@ -16,7 +16,8 @@ from django.template.base import FilterExpression, Node, Variable
 from django.template.defaulttags import TemplateLiteral
 from jinja2 import meta
 
-from recipient_fields.domain.esp import BUILT_IN, Engine, Esp
+from recipient_fields.domain.esp import BUILT_IN, Esp
+from recipient_fields.domain.esp.profiles.profile import Engine
 from recipient_fields.domain.esp.recognition.uses import find_uses
 
 from .processes import render_batch

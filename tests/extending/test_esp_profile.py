@@ -20,6 +20,7 @@ from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.content import InvalidContent, parse_content
 from recipient_fields.domain.esp import (
     BUILT_IN,
+    ExportedContent,
     MissingProfile,
     Profile,
     Profiles,
@@ -183,8 +184,8 @@ def test_a_missing_profile_changes_nothing_at_other_integrations(account: Accoun
         organization, CONTENT, [account.acme.id, account.braze.id]
     )
     missing, exported = exports
-    assert isinstance(missing.error, MissingProfile)
-    assert exported.exported is not None
+    assert isinstance(missing.outcome, MissingProfile)
+    assert isinstance(exported.outcome, ExportedContent)
     codes = core.content.list_codes(organization, "tier").codes
     assert account.acme.id not in {each.integration_id for each in codes}
     assert codes[0].integration_id == account.braze.id

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -119,19 +118,6 @@ def test_the_skeleton_has_at_most_110_lines_of_code() -> None:
         if line.strip() and not line.startswith("#") and number not in left_out
     ]
     assert len(lines) <= MAX_TRACED_LINES
-
-
-def test_the_skeleton_imports_only_public_names() -> None:
-    imports = [
-        node
-        for file in (SKELETON, ITS_TEST)
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("recipient_fields.")
-    ]
-    assert len(imports) >= 7
-    for node in imports:
-        public = import_module(node.module or "").__all__
-        assert [alias.name for alias in node.names if alias.name not in public] == []
 
 
 class Store(dict[str, str]):

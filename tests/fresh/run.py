@@ -2,7 +2,8 @@
 
 Run `make test-fresh` as root. For each release, mmdebstrap creates a root with the packages below.
 There, an ordinary user with an empty environment does what `visit.sh` contains: clone the current
-commit into a path with a blank, `make serve`, the printed commands and the link, `make test`.
+commit into a path with a blank, `make serve`, the printed commands and the link, the first commands
+of the wheel, `make test`.
 
 The roots use the network of this machine, its name servers, its certificates, and those of its
 settings for apt, pip and npm that name no local file. Logs: `build/fresh/RELEASE.log`.

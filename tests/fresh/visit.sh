@@ -44,6 +44,25 @@ say commands "${statuses# }"
 kill -INT -- -$make
 wait $make || true
 
+echo "== the wheel"
+.venv/bin/pip wheel --quiet --no-deps --wheel-dir "$HOME/wheel" .
+python3 -m venv "$HOME/installed"
+"$HOME/installed/bin/pip" install --quiet "$(echo "$HOME"/wheel/*.whl)[cli]"
+command="$HOME/installed/bin/recipient-fields"
+"$command" convert --from klaviyo --to portable docs/examples/emails/newsletter.html > "$HOME/converted"
+grep --quiet '{{#if recipient.loyalty_tier' "$HOME/converted" || fail "the wheel does not convert"
+export RECIPIENT_FIELDS_STORAGE="sqlite:$HOME/wheel.db"
+"$command" migrate
+"$command" serve --demo --listen 127.0.0.1:8090 2> /dev/null &
+for _ in $(seq 150); do
+    curl --silent --output /dev/null http://127.0.0.1:8090/healthz && break
+    sleep 0.2
+done
+curl --silent --fail --output /dev/null http://127.0.0.1:8090/docs || fail "the demonstration of the wheel does not start"
+kill -INT %%
+wait %% || true
+unset RECIPIENT_FIELDS_STORAGE
+
 echo "== make test"
 began=$SECONDS
 result=0

@@ -48,7 +48,7 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.esp import NoSafeForm, NotInsertable
+from recipient_fields.domain.esp.errors import NoSafeForm, NotInsertable
 from recipient_fields.domain.integrations import (
     AccountNotConfirmed,
     CredentialUnreadable,

@@ -1,6 +1,7 @@
-"""The public names of the library, with their members and signatures.
+"""The public names of the library: `docs/library.md` lists them.
 
-`python tests/packaging/public_names.py` writes them to `public_names.txt`.
+`python tests/packaging/public_names.py` writes them to `public_names.txt`, with their members and
+signatures.
 """
 
 from __future__ import annotations
@@ -11,38 +12,21 @@ from collections.abc import Iterator
 from enum import Enum
 from importlib import import_module
 from inspect import Parameter
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from types import FunctionType, ModuleType, UnionType
-from typing import Any, Protocol, Union, get_args, get_origin
+from types import FunctionType, UnionType
+from typing import Any, NamedTuple, Protocol, Union, get_args, get_origin
 
 import attrs
 
-import recipient_fields
-
-PACKAGES = (
-    "recipient_fields",
-    "recipient_fields.domain",
-    "recipient_fields.domain.conditions",
-    "recipient_fields.domain.content",
-    "recipient_fields.domain.esp",
-    "recipient_fields.domain.integrations",
-    "recipient_fields.application",
-    "recipient_fields.adapters.client",
-    "recipient_fields.adapters.esp",
-    "recipient_fields.adapters.introspection",
-    "recipient_fields.adapters.memory",
-    "recipient_fields.adapters.passwords",
-    "recipient_fields.adapters.postgres",
-    "recipient_fields.adapters.row_mapping",
-    "recipient_fields.adapters.sqlite",
-    "recipient_fields.adapters.storage_errors",
-    "recipient_fields.adapters.url_options",
-    "recipient_fields.entrypoints.http",
-    "recipient_fields.testing",
-    "recipient_fields.testing.strategies",
-)
+LIBRARY = Path(__file__).parents[2] / "docs/library.md"
 LIST = Path(__file__).with_name("public_names.txt")
 
+_ROW = re.compile(
+    r"^\| [^|]+ \| (?P<names>`[^|]+`) \| `(?P<package>[\w.]+)` \| \[[^|]+\]\((?P<page>[^|]+)\) \|$",
+    re.MULTILINE,
+)
 _CALLED = {"__init__", "__new__", "__call__", "__enter__", "__exit__", "__iter__", "__len__"}
 """The special methods that callers use."""
 _OPTIONAL = re.compile(r"(?:typing\.)?Optional\[ForwardRef\('([^']+)'\)\]")
@@ -54,23 +38,44 @@ _STARS: dict[object, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWOR
 _FULL_NAME = re.compile(r"\b(?:\w+\.)+(\w+)")
 
 
+class Listed(NamedTuple):
+    """A public name, the package to import it from, and the page that teaches it."""
+
+    package: str
+    name: str
+    page: str
+
+    @property
+    def value(self) -> Any:
+        """What has this name."""
+        return getattr(import_module(self.package), self.name)
+
+
+def listed(text: str) -> tuple[Listed, ...]:
+    """Return the names in the tables of a text, in their order."""
+    return tuple(
+        Listed(row["package"], name, row["page"])
+        for row in _ROW.finditer(text)
+        for name in re.findall(r"\w+", row["names"])
+    )
+
+
+PUBLIC = listed(LIBRARY.read_text("utf-8"))
+
+
 def public_names() -> str:
     """Return one line per public name and member."""
     return "".join(f"{line}\n" for line in _lines())
 
 
 def _lines() -> Iterator[str]:
-    for package in map(import_module, PACKAGES):
-        yield package.__name__
-        for name in sorted(package.__all__):
-            if package is recipient_fields and name != "open_storage":
-                yield f"  {name}"
-            else:
-                yield from _described(package, name)
+    for package, names in groupby(sorted(PUBLIC), key=attrgetter("package")):
+        yield package
+        for each in names:
+            yield from _described(each.name, each.value)
 
 
-def _described(package: ModuleType, name: str) -> Iterator[str]:
-    value = getattr(package, name)
+def _described(name: str, value: Any) -> Iterator[str]:
     if isinstance(value, type):
         bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
         yield f"  class {name}({bases})"

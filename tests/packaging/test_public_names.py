@@ -1,12 +1,40 @@
-"""The public names of the library change only on purpose."""
+"""The public names are those that pages teach, and change only on purpose."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from difflib import unified_diff
+from importlib import import_module
+from pathlib import Path
 
-from ..docs.test_reference import PACKAGES as DOCUMENTED
-from ..docs.test_reference import WHOLE_MODULES
-from .public_names import LIST, PACKAGES, public_names
+import pytest
+
+from ..docs.blocks import PAGES, ROOT, blocks_of, inline_code
+from .public_names import LIBRARY, LIST, PUBLIC, public_names
+
+DOCS = ROOT / "docs"
+EXAMPLES = sorted((DOCS / "examples").rglob("*.py"))
+
+_EXAMPLE = re.compile(r"examples/[\w/.-]+")
+
+
+def code_of(page: Path) -> Iterator[str]:
+    """Return the code on a page, and that of the examples which it includes or names."""
+    text = page.read_text("utf-8")
+    yield from inline_code(text)
+    yield from (block.text for block in blocks_of(page.name, text))
+    for name in _EXAMPLE.findall(text):
+        yield from (e.read_text("utf-8") for e in EXAMPLES if e.is_relative_to(DOCS / name))
+
+
+def imported(code: str) -> Iterator[tuple[str, str]]:
+    """Return the names that a program imports from the library, with their packages."""
+    for node in ast.walk(ast.parse(code)):
+        package = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and package.split(".")[0] == "recipient_fields":
+            yield from ((package, alias.name) for alias in node.names)
 
 
 def test_the_public_names_are_those_in_the_list() -> None:
@@ -21,7 +49,40 @@ def test_the_public_names_are_those_in_the_list() -> None:
     )
 
 
-def test_the_list_has_every_documented_package() -> None:
-    strategies = "recipient_fields.testing.strategies"  # docs/testing-with-hypothesis.md
+def test_a_public_name_is_listed_once() -> None:
+    names = [each.name for each in PUBLIC]
 
-    assert {*PACKAGES} == {*DOCUMENTED, *WHOLE_MODULES, strategies}
+    assert len(names) > 250
+    assert sorted(names) == sorted({*names})
+
+
+@pytest.mark.parametrize("page", sorted({each.page for each in PUBLIC}))
+def test_a_page_teaches_the_public_names_that_name_it(page: str) -> None:
+    words = {word for code in code_of(DOCS / page) for word in re.findall(r"\w+", code)}
+
+    assert [each.name for each in PUBLIC if each.page == page and each.name not in words] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [*(page for page in PAGES if page != LIBRARY), *EXAMPLES],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_page_imports_only_public_names(source: Path) -> None:
+    text = source.read_text("utf-8")
+    programs = (
+        [text]
+        if source.suffix == ".py"
+        else [block.text for block in blocks_of(source.name, text) if block.language == "python"]
+    )
+    packages = {each.package for each in PUBLIC}
+    values = [each.value for each in PUBLIC]
+
+    assert [
+        f"{package}.{name}"
+        for program in programs
+        for package, name in imported(program)
+        if f"{package}.{name}" not in packages
+        if package not in packages
+        or not any(getattr(import_module(package), name) is value for value in values)
+    ] == []

@@ -9,8 +9,10 @@ from attrs import frozen
 from ...conditions import Condition, InvalidCondition
 from ...conditions.checks import check_with_keys
 from ...conditions.tree import condition_keys
+from ...data_paths import LOOP
 from ...fields.protocol import Field
 from ...fields.values import DataType
+from ..data_codes import DataCode
 from ..field_codes import CodeSource, FieldCode
 from ..names import Target
 
@@ -21,6 +23,11 @@ class Operand:
 
     code: FieldCode
     data_type: DataType
+
+    @property
+    def is_state(self) -> bool:
+        """Whether this is the number or the place of a round, which engines hold by its type."""
+        return isinstance(self.code, DataCode) and self.code.path.root == LOOP
 
 
 def find_codes(condition: Condition, codes: CodeSource, target: Target) -> Mapping[str, FieldCode]:

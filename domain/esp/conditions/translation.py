@@ -192,6 +192,8 @@ class Translation:
             equal_texts = self._language.equal_texts or self._language.equal
             return self._test(self._term(operand), equal_texts, literal)
         if value is True:
+            if operand.is_state:
+                return self._test(self._term(operand), self._language.state)
             self._require(Feature.TRUE)
             return self._test(self._reading(operand), self._language.true)
         self._require(Feature.FALSE if value is False else Feature.NUMBER_EQUALITY)
@@ -264,7 +266,7 @@ class Translation:
         return self._test(self._reading(operand), self._language.equal, literal)
 
     def _guarded(self, operand: Operand, formula: Formula) -> Formula:
-        return conjunction([self._is_set(operand), formula])
+        return formula if operand.is_state else conjunction([self._is_set(operand), formula])
 
     def _require(self, feature: Feature) -> None:
         """Add the caveat of the feature. Raises: NotExpressible if the language lacks it."""
@@ -284,7 +286,7 @@ class Translation:
         """Return the value as the language reads it before a comparison, perhaps with a date."""
         term = self._term(operand)
         reading = self._language.readings.get(operand.data_type)
-        if reading is None:
+        if reading is None or operand.is_state:
             return term
         forms = {} if date is None else date.forms
         expression = reading.expression.format(operand=term.code, **forms)

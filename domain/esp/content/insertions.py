@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from ...content import Content, FilterName, Reference, Surface, WarningCode
-from ...content.filters import Filter
+from ...content import Content, Surface, WarningCode
+from ...content.filters import Filter, FilterName
 from ...content.surfaces import find_surface
+from ...content.tree import Reference
 from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..field_codes import FieldCode

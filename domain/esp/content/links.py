@@ -7,8 +7,9 @@ from itertools import islice, pairwise
 
 from attrs import evolve
 
-from ...content import Block, Content, Node, Reference, SystemReference, SystemValue, Text
+from ...content import Content, SystemValue
 from ...content.html import Kind
+from ...content.tree import Block, Node, Reference, SystemReference, Text
 from ...spans import Spans
 from ..profiles.profile import EmailOnly, Profile, SystemCode
 from .foreign_code import MAX_TAGS, find_examined_end

@@ -11,19 +11,10 @@ from attrs import evolve
 
 from ...conditions import Comparison, Condition, Operator
 from ...conditions.tree import condition_keys
-from ...content import (
-    Block,
-    Content,
-    Loop,
-    Node,
-    Reference,
-    Surface,
-    SystemReference,
-    Text,
-    WarningCode,
-)
+from ...content import Content, Surface, WarningCode
 from ...content.html import DoesNotFit, Kind, Mjml
 from ...content.resolution import EMAIL_KEY, data_types
+from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable

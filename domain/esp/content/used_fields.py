@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...conditions.evaluation import keys_set_if
-from ...content import Block, Content, Node, Reference
+from ...content import Content
 from ...content.resolution import DataValue
+from ...content.tree import Block, Node, Reference
 from ...data_paths import DataPath
 from ..conditions.compilation import shared_variable
 from ..data_codes import reach

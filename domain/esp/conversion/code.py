@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import evolve
 
-from ..languages.blocks import Part, Tag, build_tree
+from ..languages.blocks import Tag, build_tree, with_texts
 from ..languages.tree import (
     Branch,
     Call,
@@ -19,7 +19,6 @@ from ..languages.tree import (
     Operation,
     Output,
     Path,
-    Text,
 )
 from ..profiles.profile import Profile
 
@@ -39,26 +38,20 @@ def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
 
 def read_tags(tags: Iterable[Tag], text: str) -> tuple[Node, ...]:
     """Return the tree of a template with these tags."""
-    return build_tree(_parts(tags, text))
+    return build_tree(with_texts(text, map(_covered, tags)))
 
 
-def _parts(tags: Iterable[Tag], text: str) -> Iterator[Part]:
-    """Yield the parts of a template. Together, the statements in a tag cover the whole tag."""
-    offset = 0
-    for tag in tags:
-        if tag.start > offset:
-            yield Text(offset, tag.start)
-        if len(tag.parts) == 1 and tag.parts[0].start == tag.start:
-            yield tag
-            offset = tag.end
-            continue
-        ends = [*(part.start for part in tag.parts[1:]), tag.end]
-        starts = [tag.start, *ends]
-        for part, start, end in zip(tag.parts, starts, ends, strict=False):
-            yield evolve(part, start=start, end=end)
-        offset = tag.end
-    if offset < len(text):
-        yield Text(offset, len(text))
+def _covered(tag: Tag) -> Tag:
+    """Return the tag with statements that together cover all of it."""
+    if len(tag.parts) == 1 and tag.parts[0].start == tag.start:
+        return tag
+    ends = [*(part.start for part in tag.parts[1:]), tag.end]
+    starts = [tag.start, *ends]
+    parts = (
+        evolve(part, start=start, end=end)
+        for part, start, end in zip(tag.parts, starts, ends, strict=False)
+    )
+    return evolve(tag, parts=tuple(parts))
 
 
 def read_output(profile: Profile, code: str) -> Expression:

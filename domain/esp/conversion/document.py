@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import count
 
 from attrs import evolve, frozen
 
 from .reader import Piece
 
-_PRIVATE_USE = range(0xE000, 0xF8FF, 2)
+_BEGIN, _END = "\ue000", "\ue001"
+"""Characters for private use. A text can have them, and then it has not each number behind them."""
+_NUMBERED = re.compile(f"{_BEGIN}([0-9]+){_END}")
 
 
 @frozen
@@ -26,18 +29,18 @@ class Document:
     def of(cls, parts: Iterable[Piece]) -> Document:
         """Return the document of the pieces. Those that continue others become one with them."""
         pieces = [*map(_join, _grouped(parts))]
-        used = {*"".join(each.text for each in pieces)}
-        begin = next(each for each in _PRIVATE_USE if not {chr(each), chr(each + 1)} & used)
-        opening, closing = chr(begin), chr(begin + 1)
+        used = set(_NUMBERED.findall("".join(each.text for each in pieces)))
+        unused = next(each for each in map(str, count()) if each not in used)
+        begin = f"{_BEGIN}{unused}{_END}"
         texts: list[str] = []
         starts: list[int] = []
         offset = 0
         for index, piece in enumerate(pieces):
-            text = f"{opening}{index}{closing}" if piece.is_kept else piece.text
+            text = f"{begin}{index}{_END}" if piece.is_kept else piece.text
             starts.append(offset)
             texts.append(text)
             offset += len(text)
-        return cls(pieces, "".join(texts), starts, re.compile(f"{opening}([0-9]+){closing}"))
+        return cls(pieces, "".join(texts), starts, re.compile(f"{begin}([0-9]+){_END}"))
 
     def restore(self, text: str) -> str:
         """Return the text with what is kept instead of the marks."""

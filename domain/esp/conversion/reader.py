@@ -61,6 +61,7 @@ MAX_CHOICE = 50
 _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
@@ -133,6 +134,8 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
+    _kept: list[int] = field(init=False, factory=list)
+    """The offsets of the assignments that stay."""
     _tests: int = field(init=False, default=0)
     _variables: _Variables = field(init=False, factory=ChainMap)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
@@ -163,6 +166,21 @@ class Reader:
         """Add a caveat to the result of the tag at this offset."""
         reasons = dict.fromkeys((*self.results[start].reasons, caveat))
         self.results[start] = Result(Outcome.CAVEAT, tuple(reasons))
+
+    def find_blocks_to_keep(self, nodes: Iterable[Node]) -> Iterator[tuple[int, str]]:
+        """Yield the offsets of converted blocks around assignments that stay, and why they stay.
+
+        A block that only sets variables shows nothing: converted, it would not be there at all.
+        """
+        kept = sorted({*self._kept, *self.poisoned})
+        for node in walk(nodes):
+            if isinstance(node, Condition | Loop) and node.start in self.results:
+                is_converted = self.results[node.start].outcome not in {
+                    Outcome.BY_HAND,
+                    Outcome.DROPPED,
+                }
+                if is_converted and bisect_left(kept, node.start) < bisect_left(kept, node.end):
+                    yield node.start, _SETS_BY_HAND
 
     def _text(self, node: Text) -> None:
         """Add the text. What the target would read as code is kept, or dropped."""
@@ -387,7 +405,7 @@ class Reader:
         item = self.fields.find_item(self._resolve(node.items), names)
         # A round can read what the one before has set, and the code after it what the last one has.
         before = self._variables
-        before.update(dict.fromkeys(_assigned(node)))
+        before.update(dict.fromkeys(each.name for each in _assignments(node)))
         self._variables = before.new_child({each: Path((names[each],)) for each in names})
         tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
         tags += [("else", ())] * (len(node.branches) - 1)
@@ -406,7 +424,7 @@ class Reader:
         The first branch can read the item of a loop.
         """
         is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
-        is_blank = (is_liquid or any(_assigned(node))) and all(
+        is_blank = (is_liquid or any(_assignments(node))) and all(
             _is_blank(each.nodes, self.text if is_liquid else None) for each in node.branches
         )
         before = self._variables
@@ -466,8 +484,9 @@ class Reader:
     def _keep(self, node: Node, reason: str) -> None:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
-        for name in _assigned(node):
-            self._variables[name] = None
+        for each in _assignments(node):
+            self._variables[each.name] = None
+            self._kept.append(each.start)
         for name in {*_WORD.findall(self.text, node.start, node.end)}:
             if name in self._variables:
                 self._variables[name] = None
@@ -518,9 +537,9 @@ def _as_default(test: str, then: str, otherwise: str) -> str | None:
     return None
 
 
-def _assigned(node: Node) -> Iterator[str]:
-    """Yield the names of the variables that are set in the node."""
-    return (each.name for each in walk([node]) if isinstance(each, Assignment))
+def _assignments(node: Node) -> Iterator[Assignment]:
+    """Yield the assignments in the node."""
+    return (each for each in walk([node]) if isinstance(each, Assignment))
 
 
 def _exceeds(value: Expression, limit: int) -> bool:

@@ -13,8 +13,14 @@ from typing import TypeAlias
 
 from attrs import Factory, define, evolve, field, frozen
 
-from ...content import DateStyle, FilterName
-from ...content.filters import Filter, apply_filters, find_type_error, parse_filter
+from ...content.filters import (
+    DateStyle,
+    Filter,
+    FilterName,
+    apply_filters,
+    find_type_error,
+    parse_filter,
+)
 from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..filtered_codes import filter_code

@@ -12,10 +12,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from attrs import define, field, frozen
+from attrs import frozen
 
-from .blocks import Closing, Divider, Opening, Part, Statement, Tag, as_condition, loop_builder
-from .expressions import NotRead, Token, Tokens
+from .blocks import (
+    Closing,
+    Divider,
+    Ends,
+    Opening,
+    Statement,
+    Tag,
+    as_condition,
+    loop_builder,
+    scan,
+)
+from .expressions import NotRead, Token, Tokens, read_number, unexpected
 from .tree import (
     Assignment,
     Call,
@@ -27,7 +37,6 @@ from .tree import (
     Operation,
     Output,
     Path,
-    Text,
     Unread,
 )
 
@@ -53,44 +62,34 @@ _TOKEN = re.compile(
     )""",
     re.ASCII | re.VERBOSE,
 )
+_CLOSING = {each: re.compile(each) for each in ("]%%", "=%%")}
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _SHOWING = {"v", "output", "outputline"}
 """Functions that show their argument."""
 
 
-def read_ampscript(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order.
+def read_ampscript(text: str) -> Iterator[Tag]:
+    """Yield the tags of the text, in order.
 
     A variable is a path with one part, which begins with `@`. `%%NAME%%` is a path, too.
     """
-    return _Reader(text).parts()
+    return scan(text, _OPENING, _Reader(text, Ends(text)).tag)
 
 
-@define
+@frozen
 class _Reader:
     _text: str
-    _ends: dict[str, int] = field(factory=dict)
-    """By delimiter, its first place after the last tag that can't be read."""
+    _ends: Ends
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the text, in order."""
-        text, offset = self._text, 0
-        while (opening := _OPENING.search(text, offset)) is not None:
-            start, end = opening.span()
-            if start > offset:
-                yield Text(offset, start)
-            if opening["name"] is not None:
-                yield Output(start, end, Path((opening["name"],)))
-            elif opening["binding"] is not None:
-                members = _MEMBER.findall(opening["binding"])
-                yield Output(start, end, Path(tuple(text or word for text, word in members)))
-            else:
-                tag = self._tag(start)
-                end = tag.end
-                yield tag
-            offset = end
-        if offset < len(text):
-            yield Text(offset, len(text))
+    def tag(self, opening: re.Match[str]) -> Output | Tag:
+        """Return the tag that begins here."""
+        start, end = opening.span()
+        if opening["name"] is not None:
+            return Output(start, end, Path((opening["name"],)))
+        if opening["binding"] is not None:
+            members = _MEMBER.findall(opening["binding"])
+            return Output(start, end, Path(tuple(text or word for text, word in members)))
+        return self._tag(start)
 
     def _tag(self, start: int) -> Tag:
         tokens: list[Token] = []
@@ -105,7 +104,9 @@ class _Reader:
                 places.append(match.span(kind))
         parts: tuple[Statement, ...]
         if match is None:
-            reason, offset = _unread(self._text[offset : offset + 40]), self._end(closing, offset)
+            reason = unexpected(self._text, offset)
+            end = self._ends.find(_CLOSING[closing], offset)
+            offset = offset if end is None else end.end()
             parts = (Unread(start, offset, reason),)
         elif match["end"] != closing:
             reason = f"This tag ends with `{match['end']}`, not `{closing}`."
@@ -117,23 +118,6 @@ class _Reader:
         else:
             parts = tuple(_Statements(Tokens(iter(tokens)), places).parts())
         return Tag(start, offset, parts)
-
-    def _end(self, closing: str, offset: int) -> int:
-        """Return the end of a tag that can't be read from the offset on, or the offset."""
-        if self._ends.get(closing, 0) < offset:
-            found = self._text.find(closing, offset)
-            self._ends[closing] = len(self._text) if found < 0 else found
-        end = self._ends[closing]
-        return offset if end == len(self._text) else end + len(closing)
-
-
-def _unread(rest: str) -> str:
-    found = rest.lstrip()
-    if not found:
-        return "This tag has no end."
-    if found[0] in "\"'":
-        return f"The text that begins with {found[0]} does not end."
-    return f"`{found[0]}` is not expected in a tag."
 
 
 def _output(start: int, end: int, tokens: Tokens) -> Node:
@@ -283,18 +267,17 @@ class _Expressions:
             quote = text.text[0]
             return Literal(text.text[1:-1].replace(quote * 2, quote))
         if number := tokens.accept("number"):
-            return Literal(float(number.text) if "." in number.text else int(number.text))
+            return read_number(number.text)
         if attribute := tokens.accept("attribute"):
             return Path((attribute.text[1:-1].strip(),))
         if word := tokens.accept("word"):
             return self.call(word.text)
-        tokens.enter()
         if not tokens.accept("mark", "("):
             raise tokens.refuse()
-        found = self.condition()
-        tokens.take("mark", ")")
-        tokens.leave()
-        return found
+        with tokens.nested():
+            found = self.condition()
+            tokens.take("mark", ")")
+            return found
 
     def call(self, name: str) -> Expression:
         """Return the call of a function, whose name is read, or the attribute with this name."""
@@ -302,13 +285,12 @@ class _Expressions:
             if name.lower() in {"true", "false"}:
                 return Literal(value=name.lower() == "true")
             return Path((name,))
-        self.tokens.enter()
         arguments: list[Expression] = []
-        while not self.tokens.accept("mark", ")"):
-            if arguments:
-                self.tokens.take("mark", ",")
-            arguments.append(self.condition())
-        self.tokens.leave()
+        with self.tokens.nested():
+            while not self.tokens.accept("mark", ")"):
+                if arguments:
+                    self.tokens.take("mark", ",")
+                arguments.append(self.condition())
         if name.lower() == "attributevalue":
             match arguments:
                 case [Literal(str() as attribute)]:
@@ -321,22 +303,19 @@ class _Expressions:
     def _chain(self, read: Callable[[], Expression], operator: str) -> Expression:
         found = read()
         while self._accept_word(operator):
-            self.tokens.count_operator()
-            found = Operation(operator, (found, read()))
+            found = self.tokens.operation(operator, found, read)
         return found
 
     def _negation(self) -> Expression:
         if not self._accept_word("not"):
             return self._comparison()
-        self.tokens.enter()
-        found = Operation("not", (self._negation(),))
-        self.tokens.leave()
-        return found
+        with self.tokens.nested():
+            return Operation("not", (self._negation(),))
 
     def _comparison(self) -> Expression:
         left = self.value()
-        operator = self.tokens.accept("mark", *_COMPARISONS)
-        return left if operator is None else Operation(operator.text, (left, self.value()))
+        operator = self.tokens.accept_operator(*_COMPARISONS)
+        return left if operator is None else Operation(operator, (left, self.value()))
 
     def _accept_word(self, *words: str) -> str | None:
         token = self.tokens.peek()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from heapq import merge
@@ -101,11 +102,8 @@ class Tag:
         return None
 
 
-Part: TypeAlias = Statement | Tag
-"""What a language reads a text as. The parts that are no `Text` are tags."""
-
-Language: TypeAlias = Callable[[str], Iterator[Part]]
-"""Reads a text once, from left to right: yields its parts, in order."""
+Language: TypeAlias = Callable[[str], Iterator[Tag]]
+"""Reads a text once, from left to right: yields its tags, in order."""
 
 Builder: TypeAlias = Callable[[int, int, Sequence[Branch]], Node]
 """Returns the node of a block from its place and its branches. The first one has no test."""
@@ -151,16 +149,44 @@ class _Block:
         self.nodes = []
 
 
-def find_tags(parts: Iterable[Part]) -> Iterator[Tag]:
-    """Yield the tags among the parts of a text, before they are blocks."""
-    for part in parts:
-        match part:
-            case Tag():
-                yield part
-            case Text():
-                pass
-            case _:
-                yield Tag(part.start, part.end, (part,))
+def scan(
+    text: str,
+    opening: re.Pattern[str],
+    read: Callable[[re.Match[str]], Statement | Tag | None],
+) -> Iterator[Tag]:
+    """Yield the tags that `read` returns for the matches of the opening, in order.
+
+    What is in a tag is not searched. If `read` returns None, the match is text.
+    """
+    offset = 0
+    while (found := opening.search(text, offset)) is not None:
+        part = read(found)
+        offset = found.end() if part is None else part.end
+        if isinstance(part, Tag):
+            yield part
+        elif part is not None:
+            yield Tag(part.start, part.end, (part,))
+
+
+@define
+class Ends:
+    """The search for the ends of tags. What a text does not have is searched once."""
+
+    _text: str
+    _missing: set[re.Pattern[str]] = field(factory=set)
+
+    def find(
+        self, last: re.Pattern[str], offset: int, *, is_whole: bool = False
+    ) -> re.Match[str] | None:
+        """Return the first end from this offset on, or None. Offsets ascend.
+
+        If `is_whole` is true, the pattern matches all that is before the end, too.
+        """
+        search = last.match if is_whole else last.search
+        found = None if last in self._missing else search(self._text, offset)
+        if found is None:
+            self._missing.add(last)
+        return found
 
 
 def find_places(
@@ -172,7 +198,7 @@ def find_places(
     """
 
     def read(language: Language) -> Iterator[tuple[int, Language, Tag]]:
-        for tag in find_tags(language(text)):
+        for tag in language(text):
             yield tag.start, language, tag
 
     found = merge(*map(read, languages), key=itemgetter(0))
@@ -180,7 +206,19 @@ def find_places(
         yield start, {language: tag for _, language, tag in group}
 
 
-def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
+def with_texts(text: str, tags: Iterable[Tag]) -> Iterator[Tag | Text]:
+    """Yield the tags of the text, and what is between them."""
+    offset = 0
+    for tag in tags:
+        if tag.start > offset:
+            yield Text(offset, tag.start)
+        yield tag
+        offset = tag.end
+    if offset < len(text):
+        yield Text(offset, len(text))
+
+
+def build_tree(parts: Iterable[Tag | Text]) -> tuple[Node, ...]:
     """Return the nodes of the parts, with a node for each complete block.
 
     A tag without its block, and the tags of a block without its end, are `Unread`. The nodes in it
@@ -220,13 +258,12 @@ def build_tree(parts: Iterable[Part]) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _statements(parts: Iterable[Part]) -> Iterator[Statement]:
+def _statements(parts: Iterable[Tag | Text]) -> Iterator[Statement]:
     for part in parts:
-        match part:
-            case Tag(parts=inner):
-                yield from inner
-            case _:
-                yield part
+        if isinstance(part, Tag):
+            yield from part.parts
+        else:
+            yield part
 
 
 def as_condition(test: Expression) -> Builder:

@@ -12,13 +12,14 @@ from .blocks import (
     Closing,
     Divider,
     Opening,
-    Part,
+    Statement,
+    Tag,
     as_condition,
     loop_builder,
     opaque_block,
     unended_part,
 )
-from .expressions import MAX_DEPTH, MAX_OPERATORS, NotRead
+from .expressions import MAX_DEPTH, MAX_OPERATORS, NotRead, read_number
 from .tree import (
     Comment,
     Expression,
@@ -31,7 +32,6 @@ from .tree import (
     Output,
     Path,
     Raw,
-    Text,
     Unread,
 )
 
@@ -56,9 +56,9 @@ _VARIABLE_SEPARATOR = re.compile(r" *, *")
 _ARGUMENT = re.compile(r"(?:(?P<name>\w+)=)?(?P<value>.+)", re.DOTALL)
 
 
-def read_django(text: str, blocks: Collection[str] = ()) -> Iterator[Part]:
-    """Yield the parts of the text, in order. `blocks` are the words of blocks of the ESP."""
-    return _Reader(text, blocks).parts()
+def read_django(text: str, blocks: Collection[str] = ()) -> Iterator[Tag]:
+    """Yield the tags of the text, in order. `blocks` are the words of blocks of the ESP."""
+    return _Reader(text, blocks).tags()
 
 
 @frozen
@@ -79,20 +79,15 @@ class _Reader:
     _open_until: dict[str, int] = field(factory=dict)
     """By the end of a tag, the end of the line that does not have it."""
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the text, in order."""
+    def tags(self) -> Iterator[Tag]:
+        """Yield the tags of the text, in order."""
         offset = 0
-        while (tag := next(self._tags(offset), None)) is not None:
-            opening, start, end = tag
-            if start > offset:
-                yield Text(offset, start)
-            part = self._tag(opening, start, end)
-            yield part
+        while (place := next(self._places(offset), None)) is not None:
+            part = self._tag(*place)
+            yield Tag(part.start, part.end, (part,))
             offset = part.end
-        if offset < len(self._text):
-            yield Text(offset, len(self._text))
 
-    def _tags(self, offset: int) -> Iterator[tuple[str, int, int]]:
+    def _places(self, offset: int) -> Iterator[tuple[str, int, int]]:
         """Yield the opening and the place of each tag. Tags end on their line; others are text."""
         while (opening := _OPENING.search(self._text, offset)) is not None:
             start = opening.start()
@@ -112,7 +107,7 @@ class _Reader:
             return None
         return found + 2
 
-    def _tag(self, opening: str, start: int, end: int) -> Part:
+    def _tag(self, opening: str, start: int, end: int) -> Statement:
         if opening == "{#":
             return Comment(start, end)
         code = self._text[start + 2 : end - 2].strip()
@@ -123,7 +118,7 @@ class _Reader:
         except NotRead as error:
             return Unread(start, end, str(error))
 
-    def _statement(self, start: int, end: int, code: str) -> Part:
+    def _statement(self, start: int, end: int, code: str) -> Statement:
         if not code:
             raise NotRead("This tag is empty.")
         words = _WORD.findall(code)
@@ -145,7 +140,7 @@ class _Reader:
         return Raw(tag.start, found.end(), tag.end, found.start())
 
     def _comment(self, tag: _Tag) -> Node:
-        for opening, start, end in self._tags(tag.end):
+        for opening, start, end in self._places(tag.end):
             if opening == "{%" and self._text[start + 2 : end - 2].strip() == "endcomment":
                 return Comment(tag.start, end)
         return unended_part(self._text, tag.start, "endcomment")
@@ -186,7 +181,7 @@ def _operand(code: str) -> Expression:
         quote = text[0]
         return Literal(text[1:-1].replace(f"\\{quote}", quote).replace("\\\\", "\\"))
     if _NUMBER.fullmatch(code) and not code.endswith("."):
-        return Literal(float(code) if {"."} & {*code} or "e" in code else int(code))
+        return read_number(code)
     if code in _LITERALS:
         return Literal(_LITERALS[code])
     if code.startswith("_") or "._" in code:
@@ -203,7 +198,7 @@ def _elif(tag: _Tag) -> Divider:
     return Divider(tag.start, tag.end, tag.word, _Test(tag.arguments).read())
 
 
-def _bare(tag: _Tag) -> Part:
+def _bare(tag: _Tag) -> Statement:
     """Read a tag without arguments: a divider, or the end of a block."""
     if tag.arguments:
         raise NotRead(f"`{tag.word}` is alone in its tag.")
@@ -256,7 +251,7 @@ def _block(tag: _Tag) -> Opening:
     return opaque_block(tag.start, tag.end, tag.word, _values(tag))
 
 
-def _opaque(tag: _Tag) -> Part:
+def _opaque(tag: _Tag) -> Statement:
     if tag.word.startswith("end"):
         return Closing(tag.start, tag.end, tag.word)
     return Opaque(tag.start, tag.end, tag.word, _values(tag))
@@ -272,7 +267,7 @@ def _values(tag: _Tag) -> tuple[Expression, ...]:
     return tuple(found)
 
 
-_TAGS: Mapping[str, Callable[[_Tag], Part]] = {
+_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
     "autoescape": _autoescape,
     "block": _block,
     "elif": _elif,

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from attrs import define, field
+
+from .tree import Expression, Literal, Operation
 
 MAX_DEPTH = 30
 """Parts of an expression in one another, such as parentheses. Readers are recursive."""
 MAX_OPERATORS = 100
 """Operators in an expression, whose tree can be as deep."""
+
+_SHOWN = 40
+"""The characters in which the first one that is not white space is searched."""
+
+_NAMES = {"&&": "and", "||": "or", "<>": "!="}
+"""The names of operators in the tree that differ from those in the code."""
 
 
 class NotRead(Exception):
@@ -37,16 +46,25 @@ def tokenize(code: str, pattern: re.Pattern[str]) -> Iterator[Token]:
     while offset < len(code):
         match = pattern.match(code, offset)
         if match is None:
-            raise NotRead(_unexpected(code[offset]))
+            raise NotRead(unexpected(code, offset))
         kind = match.lastgroup or ""
         yield Token(kind, match[kind])
         offset = match.end()
 
 
-def _unexpected(character: str) -> str:
-    if character in "\"'":
-        return f"The text that begins with {character} does not end."
-    return f"`{character}` is not expected here."
+def unexpected(text: str, offset: int) -> str:
+    """Return why a tag can't be read from this offset on."""
+    rest = text[offset : offset + _SHOWN].lstrip()
+    if not rest:
+        return "This tag has no end."
+    if rest[0] in "\"'":
+        return f"The text that begins with {rest[0]} does not end."
+    return f"`{rest[0]}` is not expected in a tag."
+
+
+def read_number(text: str) -> Literal:
+    """Return the number, which is an integer without a decimal point and an exponent."""
+    return Literal(float(text) if {".", "e", "E"} & {*text} else int(text))
 
 
 @define
@@ -111,24 +129,56 @@ class Tokens:
         """Return the error about the next token."""
         return NotRead(f"{self._describe()} where a value is expected.")
 
-    def enter(self) -> None:
-        """Begin a part in another one, such as one in parentheses.
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Read a part in another one, such as one in parentheses.
 
         Raises: NotRead if it is nested too deeply.
         """
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise NotRead("The expression is nested too deeply.")
-
-    def leave(self) -> None:
-        """End the part."""
+        yield
         self._depth -= 1
 
-    def count_operator(self) -> None:
-        """Count an operator. Raises: NotRead if there are too many."""
+    def accept_operator(self, *operators: str) -> str | None:
+        """Read the next token if it is one of these words or marks."""
+        token = self.peek()
+        if token.text not in operators or token.kind == "text":
+            return None
+        self._next += 1
+        return token.text
+
+    def operation(
+        self, operator: str, left: Expression, read: Callable[[], Expression]
+    ) -> Operation:
+        """Return the operation with the second operand that `read` returns.
+
+        Raises: NotRead if there are too many operators.
+        """
         self._operators += 1
         if self._operators > MAX_OPERATORS:
             raise NotRead(f"The expression has more than {MAX_OPERATORS} operators.")
+        return Operation(_NAMES.get(operator, operator), (left, read()))
+
+    def chain(self, read: Callable[[], Expression], *operators: str) -> Expression:
+        """Return the operands between these operators, from left to right."""
+        found = read()
+        while operator := self.accept_operator(*operators):
+            found = self.operation(operator, found, read)
+        return found
+
+    def values(self, read: Callable[[], Expression]) -> tuple[Expression, ...]:
+        """Return the values in a tag whose syntax is not known, as far as they can be read."""
+        found: list[Expression] = []
+        while not self.accept_end():
+            if self.peek(1) == Token("mark", "="):  # the name of an argument
+                self._next += 2
+            try:
+                found.append(read())
+            except NotRead:
+                self._next += 1
+        return tuple(found)
 
     def _describe(self) -> str:
         token = self.peek()

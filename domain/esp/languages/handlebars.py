@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from .blocks import (
     Builder,
     Certainty,
     Closing,
     Divider,
+    Ends,
     Opening,
-    Part,
+    Statement,
     Tag,
     as_condition,
     loop_builder,
+    scan,
 )
-from .expressions import NotRead, Token, Tokens
+from .expressions import NotRead, Token, Tokens, read_number, unexpected
 from .tree import (
     Branch,
     Call,
@@ -37,7 +39,6 @@ from .tree import (
     Output,
     Path,
     Raw,
-    Text,
     Unread,
 )
 
@@ -56,11 +57,13 @@ _SUBSTITUTION = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
+_OPENING = re.compile(r"\{\{")
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )
 _ELSE = re.compile(r"\s*else(?![\w$-])")
-_END_OF_COMMENT = re.compile(r"--~?\}\}")
+_END_OF_COMMENT = re.compile(r"\}\}")
+_END_OF_LONG_COMMENT = re.compile(r"--~?\}\}")
 _ID = r"""[^\s!"#%-,./;->@\[-^`{-~]+(?=[=~}\s/.)\]|])"""
 _TOKEN = re.compile(
     rf"""\s*(?:
@@ -85,36 +88,39 @@ _LITERALS: Mapping[str, bool | None] = {
 }
 
 
-def read_handlebars(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order. `[[name]]` in a tag is a path that begins with `[[]]`.
+def read_handlebars(text: str) -> Iterator[Tag]:
+    """Yield the tags of the text, in order. `[[name]]` in a tag is a path that begins with `[[]]`.
 
     Only Iterable has such values. The words of the other ESPs do not contain the name `[[]]`.
     """
-    return _Reader(text).parts()
+    return scan(text, _OPENING, _Reader(text, Ends(text)).tag)
 
 
-def read_feeds(text: str) -> Iterator[Part]:
+def read_feeds(text: str) -> Iterator[Tag]:
     """Yield the tags `[[name]]` of Iterable, in order."""
-    for tag in _FEED.finditer(text):
-        value = Path(("[[]]", *tag[0].strip("[]{} ").split(".")))
-        yield Output(*tag.span(), value)
+    return scan(text, _FEED, _feed)
 
 
-def read_substitutions(text: str) -> Iterator[Part]:
+def _feed(tag: re.Match[str]) -> Output:
+    return Output(*tag.span(), Path(("[[]]", *tag[0].strip("[]{} ").split("."))))
+
+
+def read_substitutions(text: str) -> Iterator[Tag]:
     """Yield the older tags of SendGrid, in order.
 
     These are `{{name | text}}`, `[%name | text%]`, `[Unsubscribe]` and `<%asm_…%>`.
     """
-    for tag in _SUBSTITUTION.finditer(text):
-        start, end = tag.span()
-        if tag["name"]:
-            default = Filter("default", (Literal(tag["text"].strip()),))
-            value = Filtered(Path(tuple(tag["name"].split("."))), (default,))
-            yield Output(start, end, value)
-        else:
-            certainty = Certainty.CODE if tag["asm"] else Certainty.POSSIBLE
-            output = Output(start, end, Path((tag["asm"] or tag["value"] or tag["link"],)))
-            yield Tag(start, end, (output,), certainty)
+    return scan(text, _SUBSTITUTION, _substitution)
+
+
+def _substitution(tag: re.Match[str]) -> Output | Tag:
+    start, end = tag.span()
+    if tag["name"]:
+        default = Filter("default", (Literal(tag["text"].strip()),))
+        return Output(start, end, Filtered(Path(tuple(tag["name"].split("."))), (default,)))
+    certainty = Certainty.CODE if tag["asm"] else Certainty.POSSIBLE
+    output = Output(start, end, Path((tag["asm"] or tag["value"] or tag["link"],)))
+    return Tag(start, end, (output,), certainty)
 
 
 @frozen
@@ -127,29 +133,17 @@ class _Tag:
     expressions: _Expressions
 
 
-@define
+@frozen
 class _Reader:
     _text: str
-    _unclosed: set[str] = field(factory=set)
-    """Ends that the rest of the text does not have."""
+    _ends: Ends
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the text, in order."""
-        text, offset, shown = self._text, 0, 0
-        while (start := text.find("{{", offset)) >= 0:
-            backslashes = text[max(0, start - 2) : start]
-            if backslashes.endswith("\\") and backslashes != "\\\\":
-                offset = start + 2  # One backslash before a tag makes it text.
-                continue
-            if start > shown:
-                yield Text(shown, start)
-            part = self._part(start)
-            yield part
-            offset = shown = part.end
-        if shown < len(text):
-            yield Text(shown, len(text))
-
-    def _part(self, start: int) -> Part:
+    def tag(self, opening: re.Match[str]) -> Statement | None:
+        """Return the tag that begins here. One backslash before it makes it text."""
+        start = opening.start()
+        backslashes = self._text[max(0, start - 2) : start]
+        if backslashes.endswith("\\") and backslashes != "\\\\":
+            return None
         tag = _TAG.match(self._text, start)
         if tag is None:  # The pattern matches the two braces, whatever follows.
             return Unread(start, start + 2, "This tag has no end.")
@@ -165,18 +159,11 @@ class _Reader:
         return self._tag(start, form, offset)
 
     def _comment(self, start: int, offset: int, *, is_long: bool) -> Node:
-        last = "--}}" if is_long else "}}"
-        if last not in self._unclosed:
-            if is_long:
-                found = _END_OF_COMMENT.search(self._text, offset)
-                end = -1 if found is None else found.end()
-            else:
-                end = self._text.find("}}", offset)
-                end = end if end < 0 else end + 2
-            if end >= 0:
-                return Comment(start, end)
-            self._unclosed.add(last)
-        return Unread(start, offset, f"This comment has no `{last}`.")
+        end = self._ends.find(_END_OF_LONG_COMMENT if is_long else _END_OF_COMMENT, offset)
+        if end is None:
+            last = "--}}" if is_long else "}}"
+            return Unread(start, offset, f"This comment has no `{last}`.")
+        return Comment(start, end.end())
 
     def _raw_block(self, start: int) -> Node:
         read = self._read(start, start + 4)
@@ -185,11 +172,11 @@ class _Reader:
         expressions, end, closing = read
         name = expressions.name()
         last = f"{{{{{{{{/{name}}}}}}}}}"
-        text_end = self._text.find(last, end) if last not in self._unclosed else -1
-        if closing != "}}}}" or text_end < 0:
-            self._unclosed.add(last)
+        is_complete = closing == "}}}}"
+        found = self._ends.find(re.compile(re.escape(last)), end) if is_complete else None
+        if found is None:
             return Unread(start, end, f"This block has no `{last}`.")
-        return Raw(start, text_end + len(last), end, text_end)
+        return Raw(start, found.end(), end, found.start())
 
     def _read(self, start: int, offset: int) -> tuple[_Expressions, int, str] | Unread:
         """Return what reads the tag, and the end of the tag with its delimiter."""
@@ -200,9 +187,9 @@ class _Reader:
                 closing = match[kind].replace("~", "")
                 return _Expressions(Tokens(iter(tokens))), offset, closing
             tokens.append(Token(kind, match[kind]))
-        return Unread(start, max(offset, start + 2), _unread(self._text[offset : offset + 40]))
+        return Unread(start, max(offset, start + 2), unexpected(self._text, offset))
 
-    def _tag(self, start: int, form: str, offset: int) -> Part:
+    def _tag(self, start: int, form: str, offset: int) -> Statement:
         read = self._read(start, offset)
         if isinstance(read, Unread):
             return read
@@ -211,11 +198,11 @@ class _Reader:
         if closing != wanted:
             return Unread(start, end, f"This tag ends with `{closing}`, not `{wanted}`.")
         try:
-            return self._part_of(_Tag(start, end, form, expressions))
+            return self._statement(_Tag(start, end, form, expressions))
         except NotRead as error:
             return Unread(start, end, str(error))
 
-    def _part_of(self, tag: _Tag) -> Part:
+    def _statement(self, tag: _Tag) -> Statement:
         start, end, read = tag.start, tag.end, tag.expressions
         match tag.form:
             case "" | "&" | "{":
@@ -283,15 +270,6 @@ def _original(expression: Expression) -> str:
         case Path(parts):
             return "/".join(map(str, parts))
     return ""
-
-
-def _unread(rest: str) -> str:
-    found = rest.lstrip()
-    if not found:
-        return "This tag has no end."
-    if found[0] in "\"'":
-        return f"The text that begins with {found[0]} does not end."
-    return f"`{found[0]}` is not expected in a tag."
 
 
 @frozen
@@ -363,11 +341,10 @@ class _Expressions:
     def _argument(self) -> Expression:
         if not self.tokens.accept("mark", "("):
             return self._value()
-        self.tokens.enter()
-        value = self._value()
-        arguments, named = self._arguments()
-        self.tokens.take("mark", ")")
-        self.tokens.leave()
+        with self.tokens.nested():
+            value = self._value()
+            arguments, named = self._arguments()
+            self.tokens.take("mark", ")")
         return Call(_original(value), arguments, named)
 
     def _value(self) -> Expression:
@@ -381,7 +358,7 @@ class _Expressions:
             case "text":
                 return Literal(text[1:-1].replace(f"\\{text[0]}", text[0]))
             case "literal":
-                return Literal(_literal(text))
+                return Literal(_LITERALS[text]) if text in _LITERALS else read_number(text)
             case "feed":
                 return Path(("[[]]", text[2:-2].strip()))
         return Path(("@", *self._path()))
@@ -404,9 +381,3 @@ class _Expressions:
             if not self.tokens.accept("mark", ".", "/"):
                 break
         return tuple(parts)
-
-
-def _literal(text: str) -> float | bool | None:
-    if text in _LITERALS:
-        return _LITERALS[text]
-    return float(text) if "." in text else int(text)

@@ -9,19 +9,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from .blocks import (
     Closing,
     Divider,
+    Ends,
     Opening,
-    Part,
+    Statement,
+    Tag,
     as_condition,
     loop_builder,
     opaque_block,
+    scan,
     unended_part,
 )
-from .expressions import NotRead, Token, Tokens
+from .expressions import NotRead, Token, Tokens, read_number, unexpected
 from .tree import (
     Assignment,
     Branch,
@@ -37,16 +40,13 @@ from .tree import (
     Output,
     Path,
     Raw,
-    Text,
     Unread,
 )
 
 _OPENING = re.compile(r"\{(?:%|\{|#)")
 _RAW = re.compile(r"\{%[-+]?\s*raw\s*-?%\}")
-_ENDS = {
-    "endraw": re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}"),
-    "#}": re.compile(r"#\}"),
-}
+_END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
+_END_OF_COMMENT = re.compile(r"#\}")
 _END = re.compile(r"\s*(?P<end>-?\}\}|[-+]?%\})")
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -63,15 +63,14 @@ _LITERALS: Mapping[str, bool | None] = {
     **dict.fromkeys(("false", "False"), False),
     **dict.fromkeys(("none", "None", "null"), None),
 }
-_OPERATORS = {"&&": "and", "||": "or"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _Arguments: TypeAlias = tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]
 
 
-def read_hubl(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order."""
-    return _Reader(text).parts()
+def read_hubl(text: str) -> Iterator[Tag]:
+    """Yield the tags of the text, in order."""
+    return scan(text, _OPENING, _Reader(text, Ends(text)).tag)
 
 
 @frozen
@@ -84,47 +83,32 @@ class _Tag:
     expressions: _Expressions
 
 
-@define
+@frozen
 class _Reader:
     _text: str
-    _unclosed: set[str] = field(factory=set)
-    """Ends that the rest of the text does not have."""
+    _ends: Ends
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the text, in order."""
-        text, offset = self._text, 0
-        while (opening := _OPENING.search(text, offset)) is not None:
-            start = opening.start()
-            if start > offset:
-                yield Text(offset, start)
-            part = self._comment(start) if opening[0] == "{#" else self._part(start)
-            yield part
-            offset = part.end
-        if offset < len(text):
-            yield Text(offset, len(text))
+    def tag(self, opening: re.Match[str]) -> Statement:
+        """Return the tag that begins here."""
+        start = opening.start()
+        if opening[0] == "{#":
+            return self._comment(start)
+        raw = _RAW.match(self._text, start)
+        return self._tag(start) if raw is None else self._raw(raw)
 
     def _comment(self, start: int) -> Node:
-        end = self._find_end("#}", start + 2)
+        end = self._ends.find(_END_OF_COMMENT, start + 2)
         if end is None:
             return Unread(start, start + 2, "This comment has no `#}`.")
         return Comment(start, end.end())
 
-    def _part(self, start: int) -> Part:
-        raw = _RAW.match(self._text, start)
-        if raw is None:
-            return self._tag(start)
-        end = self._find_end("endraw", raw.end())
+    def _raw(self, raw: re.Match[str]) -> Node:
+        end = _END_OF_RAW.search(self._text, raw.end())
         if end is None:
-            return unended_part(self._text, start, "endraw")
-        return Raw(start, end.end(), raw.end(), end.start())
+            return unended_part(self._text, raw.start(), "endraw")
+        return Raw(raw.start(), end.end(), raw.end(), end.start())
 
-    def _find_end(self, what: str, offset: int) -> re.Match[str] | None:
-        match = None if what in self._unclosed else _ENDS[what].search(self._text, offset)
-        if match is None:
-            self._unclosed.add(what)
-        return match
-
-    def _tag(self, start: int) -> Part:
+    def _tag(self, start: int) -> Statement:
         tokens: list[Token] = []
         opened: list[str] = []
         closing = "}}" if self._text[start + 1] == "{" else "%}"
@@ -135,7 +119,7 @@ class _Reader:
                 break
             match = _TOKEN.match(self._text, offset)
             if match is None:
-                return Unread(start, max(offset, start + 2), self._unread(offset))
+                return Unread(start, max(offset, start + 2), unexpected(self._text, offset))
             kind = match.lastgroup or ""
             token = Token(kind, match[kind])
             if kind == "mark" and token.text in _CLOSED.values():
@@ -157,14 +141,6 @@ class _Reader:
             return _TAGS.get(word, _opaque)(tag)
         except NotRead as error:
             return Unread(start, end.end(), str(error))
-
-    def _unread(self, offset: int) -> str:
-        rest = self._text[offset : offset + 40].lstrip()
-        if not rest:
-            return "This tag has no end."
-        if rest[0] in "\"'":
-            return f"The text that begins with {rest[0]} does not end."
-        return f"`{rest[0]}` is not expected in a tag."
 
 
 def _if(tag: _Tag) -> Opening:
@@ -226,18 +202,20 @@ def _with(tag: _Tag) -> Opening:
 
 
 def _block(tag: _Tag) -> Opening:
-    return opaque_block(tag.start, tag.end, tag.word, tag.expressions.values())
+    return opaque_block(
+        tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any)
+    )
 
 
-def _opaque(tag: _Tag) -> Part:
+def _opaque(tag: _Tag) -> Statement:
     if tag.word.startswith("end"):
         if tag.word != "endblock":
             tag.expressions.tokens.require_end()
         return Closing(tag.start, tag.end, tag.word)
-    return Opaque(tag.start, tag.end, tag.word, tag.expressions.values())
+    return Opaque(tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any))
 
 
-_TAGS: Mapping[str, Callable[[_Tag], Part]] = {
+_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
     "autoescape": _block,
     "block": _block,
     "call": _block,
@@ -308,58 +286,41 @@ class _Expressions:
             found.append(read())
         return Operation("list", tuple(found)) if is_list else found[0]
 
-    def values(self) -> tuple[Expression, ...]:
-        """Return the values in a tag whose syntax is not known, as far as they can be read."""
-        found: list[Expression] = []
-        while not self.tokens.accept_end():
-            if self.tokens.peek(1) == Token("mark", "="):  # the name of an argument
-                self.tokens.skip()
-                self.tokens.skip()
-            try:
-                found.append(self.any())
-            except NotRead:
-                self.tokens.skip()
-        return tuple(found)
-
     def any(self) -> Expression:
         """Return an expression, which can be a choice: `a if b else c`, or `b ? a : c`."""
         found = self.without_choice()
         while True:
             if self.tokens.accept("name", "if"):
-                self.tokens.enter()
-                test = self.without_choice()
-                other = self.any() if self.tokens.accept("name", "else") else Literal(None)
-                self.tokens.leave()
+                with self.tokens.nested():
+                    test = self.without_choice()
+                    other = self.any() if self.tokens.accept("name", "else") else Literal(None)
                 found = Operation("if", (test, found, other))
             elif self.tokens.accept("mark", "?"):
-                self.tokens.enter()
-                then = self.any()
-                self.tokens.take("mark", ":")
-                found = Operation("if", (found, then, self.any()))
-                self.tokens.leave()
+                with self.tokens.nested():
+                    then = self.any()
+                    self.tokens.take("mark", ":")
+                    found = Operation("if", (found, then, self.any()))
             else:
                 return found
 
     def without_choice(self) -> Expression:
         """Return an expression that is no choice."""
-        return self._chain(self._and, "or", "||")
+        return self.tokens.chain(self._and, "or", "||")
 
     def _and(self) -> Expression:
-        return self._chain(self._not, "and", "&&")
+        return self.tokens.chain(self._not, "and", "&&")
 
     def _not(self) -> Expression:
         if not (self.tokens.accept("name", "not") or self.tokens.accept("mark", "!")):
             return self._comparison()
-        self.tokens.enter()
-        found = Operation("not", (self._not(),))
-        self.tokens.leave()
-        return found
+        with self.tokens.nested():
+            return Operation("not", (self._not(),))
 
     def _comparison(self) -> Expression:
         found = self._sum()
         while True:
-            if operator := self.tokens.accept("mark", "==", "!=", "<", "<=", ">", ">="):
-                found = self._operation(operator.text, found, self._sum)
+            if operator := self.tokens.accept_operator("==", "!=", "<", "<=", ">", ">="):
+                found = self.tokens.operation(operator, found, self._sum)
             elif self.tokens.accept("name", "in"):
                 found = Operation("contains", (self._sum(), found))
             elif self.tokens.peek() == Token("name", "not") and self.tokens.peek(1) == Token(
@@ -372,30 +333,16 @@ class _Expressions:
                 return found
 
     def _sum(self) -> Expression:
-        return self._chain(self._concatenation, "+", "-")
+        return self.tokens.chain(self._concatenation, "+", "-")
 
     def _concatenation(self) -> Expression:
-        return self._chain(self._product, "~")
+        return self.tokens.chain(self._product, "~")
 
     def _product(self) -> Expression:
-        return self._chain(self._power, "*", "/", "//", "%")
+        return self.tokens.chain(self._power, "*", "/", "//", "%")
 
     def _power(self) -> Expression:
-        return self._chain(self._filtered, "**")
-
-    def _chain(self, read: Callable[[], Expression], *operators: str) -> Expression:
-        """Return the operands of these operators, from left to right."""
-        found = read()
-        while (token := self.tokens.peek()).text in operators and token.kind != "text":
-            self.tokens.skip()
-            found = self._operation(token.text, found, read)
-        return found
-
-    def _operation(
-        self, operator: str, left: Expression, read: Callable[[], Expression]
-    ) -> Expression:
-        self.tokens.count_operator()
-        return Operation(_OPERATORS.get(operator, operator), (left, read()))
+        return self.tokens.chain(self._filtered, "**")
 
     def _filtered(self) -> Expression:
         found = self._signed()
@@ -414,9 +361,8 @@ class _Expressions:
         sign = self.tokens.accept("mark", "-", "+")
         if sign is None:
             return self._postfix(self._primary())
-        self.tokens.enter()
-        found = self._signed()
-        self.tokens.leave()
+        with self.tokens.nested():
+            found = self._signed()
         return self._postfix(Operation("-", (found,)) if sign.text == "-" else found)
 
     def filters(self) -> tuple[Filter, ...]:
@@ -462,18 +408,15 @@ class _Expressions:
                 texts.append(_unescaped(text.text[1:-1]))
             return Literal("".join(texts))
         if number := tokens.accept("number"):
-            return Literal(_number(number.text))
-        tokens.enter()
-        if tokens.accept("mark", "["):
-            found: Expression = Operation("list", self._items("]", self.any))
-        elif tokens.accept("mark", "{"):
-            found = Operation("map", self._items("}", self._pair))
-        elif tokens.accept("mark", "("):
-            found = self._in_parentheses()
-        else:
-            raise tokens.refuse()
-        tokens.leave()
-        return found
+            return read_number(number.text)
+        with tokens.nested():
+            if tokens.accept("mark", "["):
+                return Operation("list", self._items("]", self.any))
+            if tokens.accept("mark", "{"):
+                return Operation("map", self._items("}", self._pair))
+            if tokens.accept("mark", "("):
+                return self._in_parentheses()
+        raise tokens.refuse()
 
     def _in_parentheses(self) -> Expression:
         if self.tokens.accept("mark", ")"):
@@ -508,9 +451,8 @@ class _Expressions:
                     raise NotRead(f"There is `{number.text}` where a name is expected.")
                 parts.append(int(number.text) if number else self.tokens.take("name").text)
             elif self.tokens.accept("mark", "["):
-                self.tokens.enter()
-                parts.append(self._subscript())
-                self.tokens.leave()
+                with self.tokens.nested():
+                    parts.append(self._subscript())
             elif self.tokens.peek() == Token("mark", "("):
                 found, parts = self._call(_member(found, parts)), []
             else:
@@ -536,9 +478,8 @@ class _Expressions:
 
     def _call(self, function: Expression) -> Expression:
         self.tokens.take("mark", "(")
-        self.tokens.enter()
-        arguments, named = self._arguments()
-        self.tokens.leave()
+        with self.tokens.nested():
+            arguments, named = self._arguments()
         match function:
             case Path(parts) if all(isinstance(each, str | int) for each in parts):
                 return Call(".".join(map(str, parts)), arguments, named)
@@ -569,11 +510,6 @@ def _member(value: Expression, parts: list[str | int | Expression]) -> Expressio
         return value
     first = value.parts if isinstance(value, Path) else (value,)
     return Path((*first, *parts))
-
-
-def _number(text: str) -> float:
-    digits = text.replace("_", "")
-    return float(digits) if {".", "e", "E"} & {*digits} else int(digits)
 
 
 def _unescaped(text: str) -> str:

@@ -6,19 +6,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
 from .blocks import (
     Closing,
     Divider,
+    Ends,
     Opening,
-    Part,
+    Statement,
+    Tag,
     as_condition,
     loop_builder,
     opaque_block,
+    scan,
     unended_part,
 )
-from .expressions import NotRead, Token, Tokens, tokenize
+from .expressions import NotRead, Token, Tokens, read_number, tokenize
 from .tree import (
     Assignment,
     Branch,
@@ -94,12 +97,12 @@ class LiquidWords:
     """Whether `${name}` is a value, also in braces in a tag, as in Braze."""
 
 
-def read_liquid(text: str, words: LiquidWords = LiquidWords()) -> Iterator[Part]:
-    """Yield the parts of the text, in order.
+def read_liquid(text: str, words: LiquidWords = LiquidWords()) -> Iterator[Tag]:
+    """Yield the tags of the text, in order.
 
     The path of `${name}` begins with the part `$`, and that of `space.${name}` with `space.$`.
     """
-    return _Reader(text, words).parts()
+    return scan(text, _OPENING, _Reader(text, words, Ends(text)).tag)
 
 
 @frozen
@@ -124,29 +127,20 @@ class _Tag:
             return ()
 
 
-@define
+@frozen
 class _Reader:
     _text: str
     _words: LiquidWords
-    _unclosed: set[str] = field(factory=set)
-    """Ends that the rest of the text does not have."""
+    _ends: Ends
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the text, in order."""
-        text, offset = self._text, 0
-        while (opening := _OPENING.search(text, offset)) is not None:
-            start = opening.start()
-            if start > offset:
-                yield Text(offset, start)
-            part = self._output(start) if opening[0] == "{{" else self._statement(start)
-            yield part
-            offset = part.end
-        if offset < len(text):
-            yield Text(offset, len(text))
+    def tag(self, opening: re.Match[str]) -> Statement:
+        """Return the tag that begins here."""
+        read = self._output if opening[0] == "{{" else self._statement
+        return read(opening.start())
 
     def _output(self, start: int) -> Node:
         pattern = _INTERPOLATED_END if self._words.has_interpolation else _OUTPUT_END
-        match = self._find_end("}}", lambda: pattern.match(self._text, start + 2))
+        match = self._ends.find(pattern, start + 2, is_whole=True)
         if match is None:
             return Unread(start, start + 2, "This tag has no `}}`.")
         end = match.end()
@@ -158,8 +152,8 @@ class _Reader:
         except NotRead as error:
             return Unread(start, end, str(error))
 
-    def _statement(self, start: int) -> Part:
-        match = self._find_end("%}", lambda: _STATEMENT_END.search(self._text, start + 2))
+    def _statement(self, start: int) -> Statement:
+        match = self._ends.find(_STATEMENT_END, start + 2)
         if match is None:
             return Unread(start, start + 2, "This tag has no `%}`.")
         end = match.end()
@@ -177,24 +171,15 @@ class _Reader:
     def _skip(self, tag: _Tag) -> Node:
         """Return a comment or a raw part, in which nothing is code but its end."""
         last = f"end{tag.word}"
-        match = self._find_end(last, lambda: _ENDS[tag.word].search(self._text, tag.end))
+        match = _ENDS[tag.word].search(self._text, tag.end)
         if match is None:
             return unended_part(self._text, tag.start, last)
         if tag.word == "comment":
             return Comment(tag.start, match.end())
         return Raw(tag.start, match.end(), tag.end, match.start())
 
-    def _find_end(
-        self, what: str, find: Callable[[], re.Match[str] | None]
-    ) -> re.Match[str] | None:
-        """Return what `find` finds, unless an earlier search has found that there is no more."""
-        match = None if what in self._unclosed else find()
-        if match is None:
-            self._unclosed.add(what)
-        return match
 
-
-def _read_tag(tag: _Tag) -> Part:
+def _read_tag(tag: _Tag) -> Statement:
     """Return what the tag is. Raises: NotRead if it is not in the language."""
     if tag.word.startswith("end"):
         return Closing(tag.start, tag.end, tag.word)
@@ -302,7 +287,7 @@ def _opaque_block(tag: _Tag) -> Opening:
     return opaque_block(tag.start, tag.end, tag.word, tag.values())
 
 
-_TAGS: Mapping[str, Callable[[_Tag], Part]] = {
+_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
     "#": _comment_line,
     "assign": _assign,
     "capture": _capture,
@@ -345,10 +330,9 @@ class _Expressions:
         if self._tokens.peek() == Token("mark", "("):
             raise NotRead("Liquid has no parentheses in conditions.")
         test = self._comparison()
-        operator = self._tokens.accept("name", "and", "or")
+        operator = self._tokens.accept_operator("and", "or")
         if operator is not None:
-            self._tokens.count_operator()
-            return Operation(operator.text, (test, self.condition()))
+            return self._tokens.operation(operator, test, self.condition)
         self._tokens.require_end()
         return test
 
@@ -431,25 +415,23 @@ class _Expressions:
         if text := tokens.accept("text"):
             return Literal(text.text[1:-1])
         if number := tokens.accept("number"):
-            return Literal(float(number.text) if "." in number.text else int(number.text))
+            return read_number(number.text)
         if self._has_interpolation and (interpolation := tokens.accept("interpolation")):
             return self._path("$", interpolation.text[2:-1].strip())
-        tokens.enter()
-        found: Expression
-        if tokens.accept("mark", "["):
-            found = self._path(self._bracket())
-        elif tokens.accept("mark", "("):
-            first = self._expression()
-            tokens.take("range")
-            found = Operation("range", (first, self._expression()))
-            tokens.take("mark", ")")
-        elif self._has_interpolation and tokens.accept("nested", "{{"):
-            found = self._filtered()
-            tokens.take("nested", "}}")
-        else:
-            raise tokens.refuse()
-        tokens.leave()
-        return found
+        with tokens.nested():
+            if tokens.accept("mark", "["):
+                return self._path(self._bracket())
+            if tokens.accept("mark", "("):
+                first = self._expression()
+                tokens.take("range")
+                last = self._expression()
+                tokens.take("mark", ")")
+                return Operation("range", (first, last))
+            if self._has_interpolation and tokens.accept("nested", "{{"):
+                found = self._filtered()
+                tokens.take("nested", "}}")
+                return found
+        raise tokens.refuse()
 
     def _path(self, *first: str | int | Expression) -> Expression:
         """Return the value with these first parts, and the members that follow them."""
@@ -457,9 +439,8 @@ class _Expressions:
         tokens = self._tokens
         while True:
             if tokens.accept("mark", "["):
-                tokens.enter()
-                parts.append(self._bracket())
-                tokens.leave()
+                with tokens.nested():
+                    parts.append(self._bracket())
             elif tokens.accept("mark", "."):
                 if self._has_interpolation and (found := tokens.accept("interpolation")):
                     parts[-1] = f"{parts[-1]}.$"

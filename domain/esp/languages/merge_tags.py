@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from .blocks import Closing, Divider, Opening, Part, as_condition, opaque_block
-from .tree import Expression, Filter, Filtered, Literal, Operation, Output, Path, Text
+from .blocks import Closing, Divider, Opening, Statement, Tag, as_condition, opaque_block, scan
+from .tree import Expression, Filter, Filtered, Literal, Operation, Output, Path
 
 _TAG = re.compile(r"\*\|(?P<code>[^|*\n]{1,300})\|\*")
 _COMPARISON = re.compile(
@@ -27,26 +27,22 @@ _BLOCKS = {
 }
 
 
-def read_merge_tags(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order. A path has one part: the name of the tag."""
-    offset = 0
-    for tag in _TAG.finditer(text):
-        start, end = tag.span()
-        if start > offset:
-            yield Text(offset, start)
-        word, colon, rest = tag["code"].strip().partition(":")
-        read = _TAGS.get(word.upper()) if colon or word.upper() == "ELSE" else None
-        yield _value(start, end, tag["code"].strip()) if read is None else read(start, end, rest)
-        offset = end
-    if offset < len(text):
-        yield Text(offset, len(text))
+def read_merge_tags(text: str) -> Iterator[Tag]:
+    """Yield the tags of the text, in order. A path has one part: the name of the tag."""
+    return scan(text, _TAG, _read)
 
 
-def _value(start: int, end: int, code: str) -> Part:
+def _read(tag: re.Match[str]) -> Statement:
+    start, end = tag.span()
+    word, colon, rest = tag["code"].strip().partition(":")
+    read = _TAGS.get(word.upper()) if colon or word.upper() == "ELSE" else None
+    return _value(start, end, tag["code"].strip()) if read is None else read(start, end, rest)
+
+
+def _value(start: int, end: int, code: str) -> Statement:
     word, _, rest = code.partition(":")
     if word.upper() in _BLOCKS and rest:
-        arguments = (Literal(rest),) if rest else ()
-        block = opaque_block(start, end, word.upper(), arguments)
+        block = opaque_block(start, end, word.upper(), (Literal(rest),))
         return Opening(start, end, _BLOCKS[word.upper()], block.build, block.dividers)
     if word.upper() in _FILTERS and rest:
         return Output(start, end, Filtered(_name(rest), (Filter(word.upper()),)))
@@ -65,11 +61,11 @@ def _test(code: str) -> Expression:
     return Operation(operator, (_name(found["name"]), Literal(found["value"].strip())))
 
 
-def _if(start: int, end: int, code: str) -> Part:
+def _if(start: int, end: int, code: str) -> Statement:
     return _condition(start, end, _test(code))
 
 
-def _if_not(start: int, end: int, code: str) -> Part:
+def _if_not(start: int, end: int, code: str) -> Statement:
     return _condition(start, end, Operation("not", (_test(code),)))
 
 
@@ -78,19 +74,19 @@ def _condition(start: int, end: int, test: Expression) -> Opening:
     return Opening(start, end, "END:IF", as_condition(test), dividers, final="ELSE")
 
 
-def _else_if(start: int, end: int, code: str) -> Part:
+def _else_if(start: int, end: int, code: str) -> Statement:
     return Divider(start, end, "ELSEIF", _test(code))
 
 
-def _else(start: int, end: int, _: str) -> Part:
+def _else(start: int, end: int, _: str) -> Statement:
     return Divider(start, end, "ELSE")
 
 
-def _end(start: int, end: int, word: str) -> Part:
+def _end(start: int, end: int, word: str) -> Statement:
     return Closing(start, end, f"END:{word.strip().upper()}")
 
 
-_TAGS: Mapping[str, Callable[[int, int, str], Part]] = {
+_TAGS: Mapping[str, Callable[[int, int, str], Statement]] = {
     "ELSE": _else,
     "ELSEIF": _else_if,
     "END": _end,

@@ -6,13 +6,13 @@ A tag is `%NAME%`, and conditions are `%IF $NAME == 'value'%`, `%ELSEIF …%`, `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from ...spans import Spans
-from .blocks import Certainty, Closing, Divider, Opening, Part, Tag, as_condition
-from .expressions import NotRead, Token, Tokens, tokenize
+from .blocks import Certainty, Closing, Divider, Opening, Statement, Tag, as_condition, scan
+from .expressions import NotRead, Token, Tokens, read_number, tokenize
 from .tree import (
     Call,
     Expression,
@@ -22,7 +22,6 @@ from .tree import (
     Operation,
     Output,
     Path,
-    Text,
     Unread,
 )
 
@@ -52,29 +51,26 @@ _TOKEN = re.compile(
     )\s*""",
     re.ASCII | re.VERBOSE,
 )
-_OPERATORS = {"&&": "and", "||": "or"}
 
 
-def read_percent_tags(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order. A path has one part: the name of the tag."""
-    offset = 0
+def read_percent_tags(text: str) -> Iterator[Tag]:
+    """Yield the tags of the text, in order. A path has one part: the name of the tag."""
     urls: Spans | None = None  # searched for the first tag
-    for tag in _TAG.finditer(text):
+
+    def read(tag: re.Match[str]) -> Statement | Tag | None:
+        nonlocal urls
         urls = urls or Spans(each.span() for each in _IN_URL.finditer(text) if not each["tag"])
         if urls.contain(tag.start()):
-            continue
-        if tag.start() > offset:
-            yield Text(offset, tag.start())
+            return None
         try:
-            yield _part(tag)
+            return _part(tag)
         except NotRead as error:
-            yield Unread(*tag.span(), str(error))
-        offset = tag.end()
-    if offset < len(text):
-        yield Text(offset, len(text))
+            return Unread(*tag.span(), str(error))
+
+    return scan(text, _TAG, read)
 
 
-def _part(tag: re.Match[str]) -> Part:
+def _part(tag: re.Match[str]) -> Statement | Tag:
     start, end = tag.span()
     if tag["condition"] is not None:
         test = _Test(Tokens(tokenize(tag["test"], _TOKEN))).read()
@@ -100,24 +96,20 @@ class _Test:
 
     def read(self) -> Expression:
         """Return the test, which is all of the code. Raises: NotRead."""
-        found = self._chain(self._conjunction, "||")
+        found = self._disjunction()
         self._tokens.require_end()
         return found
 
-    def _conjunction(self) -> Expression:
-        return self._chain(self._comparison, "&&")
+    def _disjunction(self) -> Expression:
+        return self._tokens.chain(self._conjunction, "||")
 
-    def _chain(self, read: Callable[[], Expression], operator: str) -> Expression:
-        found = read()
-        while self._tokens.accept("mark", operator):
-            self._tokens.count_operator()
-            found = Operation(_OPERATORS[operator], (found, read()))
-        return found
+    def _conjunction(self) -> Expression:
+        return self._tokens.chain(self._comparison, "&&")
 
     def _comparison(self) -> Expression:
         left = self._value()
-        operator = self._tokens.accept("mark", "==", "!=", "<", "<=", ">", ">=")
-        return left if operator is None else Operation(operator.text, (left, self._value()))
+        operator = self._tokens.accept_operator("==", "!=", "<", "<=", ">", ">=")
+        return left if operator is None else Operation(operator, (left, self._value()))
 
     def _value(self) -> Expression:
         tokens = self._tokens
@@ -126,19 +118,17 @@ class _Test:
         if name := tokens.accept("name"):
             return Path((name.text[1:],))
         if number := tokens.accept("number"):
-            return Literal(float(number.text) if "." in number.text else int(number.text))
-        tokens.enter()
-        if tokens.accept("mark", "!"):
-            found: Expression = Operation("not", (self._value(),))
-        elif tokens.accept("mark", "("):
-            found = self._chain(self._conjunction, "||")
-            tokens.take("mark", ")")
-        elif tokens.peek(1) == Token("mark", "("):
-            found = self._call()
-        else:
-            raise tokens.refuse()
-        tokens.leave()
-        return found
+            return read_number(number.text)
+        with tokens.nested():
+            if tokens.accept("mark", "!"):
+                return Operation("not", (self._value(),))
+            if tokens.accept("mark", "("):
+                found = self._disjunction()
+                tokens.take("mark", ")")
+                return found
+            if tokens.peek(1) == Token("mark", "("):
+                return self._call()
+        raise tokens.refuse()
 
     def _call(self) -> Expression:
         name = self._tokens.take("word").text

@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from attrs import define, frozen
+from attrs import frozen
 
 from .blocks import (
     Closing,
     Divider,
     Opening,
-    Part,
+    Statement,
+    Tag,
     as_condition,
     loop_builder,
     opaque_block,
+    scan,
     unended_part,
 )
 from .expressions import NotRead, Token, Tokens
@@ -35,7 +37,6 @@ from .tree import (
     Output,
     Path,
     Raw,
-    Text,
     Unread,
 )
 
@@ -53,12 +54,11 @@ _TOKEN = re.compile(
     )""",
     re.ASCII | re.VERBOSE,
 )
-_OPERATORS = {"&&": "and", "||": "or", "<>": "!="}
 
 
-def read_pongo2(text: str) -> Iterator[Part]:
-    """Yield the parts of the text, in order."""
-    return _Reader(text).parts()
+def read_pongo2(text: str) -> Iterator[Tag]:
+    """Yield the tags of the text, in order."""
+    return scan(text, _OPENING, _Reader(text).tag)
 
 
 @frozen
@@ -71,28 +71,16 @@ class _Tag:
     expressions: _Expressions
 
 
-@define
+@frozen
 class _Reader:
     _text: str
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the text, in order."""
-        text, offset = self._text, 0
-        while (opening := _OPENING.search(text, offset)) is not None:
-            start = opening.start()
-            if start > offset:
-                yield Text(offset, start)
-            part: Part
-            if text.startswith(_VERBATIM, start):
-                part = self._verbatim(start)
-            elif opening[0] == "{#":
-                part = self._comment(start)
-            else:
-                part = self._tag(start)
-            yield part
-            offset = part.end
-        if offset < len(text):
-            yield Text(offset, len(text))
+    def tag(self, opening: re.Match[str]) -> Statement:
+        """Return the tag that begins here."""
+        start = opening.start()
+        if self._text.startswith(_VERBATIM, start):
+            return self._verbatim(start)
+        return self._comment(start) if opening[0] == "{#" else self._tag(start)
 
     def _verbatim(self, start: int) -> Node:
         text_start = start + len(_VERBATIM)
@@ -109,7 +97,7 @@ class _Reader:
             return Unread(start, line_end, "This comment does not end on its line.")
         return Comment(start, end + 2)
 
-    def _tag(self, start: int) -> Part:
+    def _tag(self, start: int) -> Statement:
         tokens: list[Token] = []
         offset = start + 2 + self._text.startswith("-", start + 2)
         closing = "}}" if self._text[start + 1] == "{" else "%}"
@@ -159,7 +147,7 @@ def _elif(tag: _Tag) -> Divider:
     return Divider(tag.start, tag.end, tag.word, tag.expressions.only())
 
 
-def _bare(tag: _Tag) -> Part:
+def _bare(tag: _Tag) -> Statement:
     """Read a tag without arguments: a divider, or the end of a block."""
     if not tag.expressions.tokens.accept_end():
         raise NotRead(f"`{tag.word}` is alone in its tag.")
@@ -206,16 +194,18 @@ def _set(tag: _Tag) -> Assignment:
 
 
 def _block(tag: _Tag) -> Opening:
-    return opaque_block(tag.start, tag.end, tag.word, tag.expressions.values())
+    return opaque_block(
+        tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any)
+    )
 
 
-def _opaque(tag: _Tag) -> Part:
+def _opaque(tag: _Tag) -> Statement:
     if tag.word.startswith("end"):
         return _bare(tag)
-    return Opaque(tag.start, tag.end, tag.word, tag.expressions.values())
+    return Opaque(tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any))
 
 
-_TAGS: Mapping[str, Callable[[_Tag], Part]] = {
+_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
     "autoescape": _block,
     "elif": _elif,
     "else": _bare,
@@ -244,70 +234,42 @@ class _Expressions:
         self.tokens.require_end()
         return found
 
-    def values(self) -> tuple[Expression, ...]:
-        """Return the values in a tag whose syntax is not known, as far as they can be read."""
-        found: list[Expression] = []
-        while not self.tokens.accept_end():
-            if self.tokens.peek(1) == Token("mark", "="):  # the name of an argument
-                self.tokens.skip()
-                self.tokens.skip()
-            try:
-                found.append(self.any())
-            except NotRead:
-                self.tokens.skip()
-        return tuple(found)
-
     def any(self) -> Expression:
         """Return an expression. `and` and `or` have one precedence, from right to left."""
         left = self._relation()
-        operator = self.tokens.accept("keyword", "and", "or")
-        operator = operator or self.tokens.accept("mark", "&&", "||")
-        return left if operator is None else self._operation(operator, left, self.any)
+        operator = self.tokens.accept_operator("and", "or", "&&", "||")
+        return left if operator is None else self.tokens.operation(operator, left, self.any)
 
     def _relation(self) -> Expression:
         left = self._sum()
         if self.tokens.accept("keyword", "in"):
             return Operation("contains", (self._sum(), left))
-        operator = self.tokens.accept("mark", "==", "!=", "<>", "<", "<=", ">", ">=")
-        return left if operator is None else self._operation(operator, left, self._relation)
+        operator = self.tokens.accept_operator("==", "!=", "<>", "<", "<=", ">", ">=")
+        return left if operator is None else self.tokens.operation(operator, left, self._relation)
 
     def _sum(self) -> Expression:
-        sign = self.tokens.accept("mark", "+", "-")
-        negated = self.tokens.accept("mark", "!") or self.tokens.accept("keyword", "not")
-        found = self._chain(self._product, "+", "-")
-        if sign is not None and sign.text == "-":
+        sign = self.tokens.accept_operator("+", "-")
+        negated = self.tokens.accept_operator("!", "not")
+        found = self.tokens.chain(self._product, "+", "-")
+        if sign == "-":
             found = Operation("-", (found,))
         return Operation("not", (found,)) if negated else found
 
     def _product(self) -> Expression:
-        return self._chain(self._power, "*", "/", "%")
+        return self.tokens.chain(self._power, "*", "/", "%")
 
     def _power(self) -> Expression:
         left = self._factor()
-        operator = self.tokens.accept("mark", "^")
-        return left if operator is None else self._operation(operator, left, self._power)
-
-    def _chain(self, read: Callable[[], Expression], *operators: str) -> Expression:
-        """Return the operands of these operators, from left to right."""
-        found = read()
-        while (operator := self.tokens.accept("mark", *operators)) is not None:
-            found = self._operation(operator, found, read)
-        return found
-
-    def _operation(
-        self, operator: Token, left: Expression, read: Callable[[], Expression]
-    ) -> Expression:
-        self.tokens.count_operator()
-        return Operation(_OPERATORS.get(operator.text, operator.text), (left, read()))
+        operator = self.tokens.accept_operator("^")
+        return left if operator is None else self.tokens.operation(operator, left, self._power)
 
     def _factor(self) -> Expression:
         if not self.tokens.accept("mark", "("):
             return self._filtered()
-        self.tokens.enter()
-        found = self.any()
-        self.tokens.take("mark", ")")
-        self.tokens.leave()
-        return found
+        with self.tokens.nested():
+            found = self.any()
+            self.tokens.take("mark", ")")
+            return found
 
     def _filtered(self) -> Expression:
         value = self._value()
@@ -339,9 +301,8 @@ class _Expressions:
                 number = tokens.accept("number")
                 parts.append(tokens.take("name").text if number is None else int(number.text))
             elif tokens.accept("mark", "("):
-                tokens.enter()
-                parts = [Call(".".join(map(str, parts)), self._arguments())]
-                tokens.leave()
+                with tokens.nested():
+                    parts = [Call(".".join(map(str, parts)), self._arguments())]
             else:
                 break
         return parts[0] if isinstance(parts[0], Call) and len(parts) == 1 else Path(tuple(parts))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .blocks import Certainty, Tag
+from .blocks import Certainty, Tag, scan
 from .tree import Output, Path
 
 _TAG = re.compile(
@@ -29,7 +29,10 @@ _TAG = re.compile(
 
 def read_sender_tags(text: str) -> Iterator[Tag]:
     """Yield the tags of the text, in order."""
-    for tag in _TAG.finditer(text):
-        start, end = tag.span()
-        name = Path((tag[tag.lastgroup or 0],))
-        yield Tag(start, end, (Output(start, end, name),), Certainty.POSSIBLE)
+    return scan(text, _TAG, _read)
+
+
+def _read(tag: re.Match[str]) -> Tag:
+    start, end = tag.span()
+    name = Path((tag[tag.lastgroup or 0],))
+    return Tag(start, end, (Output(start, end, name),), Certainty.POSSIBLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...content import FilterName
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp

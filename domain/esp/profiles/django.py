@@ -64,6 +64,7 @@ CONDITIONS = ConditionLanguage(
     readings=LOWER_CASE,
     booleans=shared.TEXT_BOOLEANS,
     true=shared.IS_TRUE_TEXT,
+    state=Atom("{operand}", "not {operand}"),
     caveats={
         **NUMBERS,
         Feature.CONTAINS: (

@@ -41,6 +41,7 @@ CONDITIONS = ConditionLanguage(
     is_set=(Atom("if {operand}"),),
     zero='"0"',  # An empty text equals the number 0, but not the text "0".
     true=Atom("if {operand}"),
+    state=Atom("if {operand}"),
 )
 
 BLOCK_WITH_DEFAULT = "{{#if EXPRESSION}}{{EXPRESSION}}{{else}}DEFAULT{{/if}}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...content import FilterName, Surface, WarningCode
+from ...content import Surface, WarningCode
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
@@ -88,6 +89,7 @@ PROFILE = Profile(
         missing_number=Missing.IS_ZERO,
         guards_false=True,
         true=Atom("{operand} == true", "{operand} != true"),
+        state=shared.IS_TRUE,
         contains=Atom("{operand} is string_containing {value}"),
         refused=shared.without_dates("the form in which an email reads a date is not established."),
         caveats=dict.fromkeys(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from attrs import evolve
 
 from ...conditions import Operator
-from ...content import FilterName, WarningCode
+from ...content import WarningCode
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp

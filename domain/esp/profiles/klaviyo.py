@@ -6,7 +6,8 @@ from functools import partial
 
 from attrs import evolve
 
-from ...content import FilterName, WarningCode
+from ...content import WarningCode
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...content import FilterName
+from ...content.filters import FilterName
 from ...fields.values import DataType
 from ..languages.conditions.code_parts import ConditionLanguage, Missing, Reading
 from ..languages.conditions.formulas import Atom
@@ -17,6 +17,7 @@ TAGS = words(
     " endcomment endfor endif endraw endtablerow endunless for if ifchanged endifchanged increment"
     " liquid raw render include tablerow unless when #"
 )
+"""The words that tags begin with."""
 
 FILTERS = words(
     "abs append at_least at_most base64_decode base64_encode base64_url_safe_decode"
@@ -26,17 +27,20 @@ FILTERS = words(
     " reverse round rstrip size slice sort sort_natural split strip strip_html strip_newlines sum"
     " times truncate truncatewords uniq upcase url_decode url_encode where"
 )
+"""The names of filters."""
 
 LOCAL = words(
     "and blank by contains cols empty false forloop in limit nil not null offset or range reversed"
     " tablerowloop true with"
 )
+"""The words that are neither tags nor filters."""
 
 SHOWN_FORMS = {
     DataType.NUMBER: (
         f"{Engine.RUBY_LIQUID.value} shows a number that is stored as a decimal with its zero: 3.0."
     ),
 }
+"""What Liquid shows for the value of a type, if it differs from the value."""
 
 _IS_SET = (
     Atom("{operand} != nil", "{operand} == nil"),
@@ -58,13 +62,16 @@ CONDITIONS = ConditionLanguage(
     },
     booleans=shared.TEXT_BOOLEANS,
     true=shared.IS_TRUE_TEXT,
+    state=shared.IS_TRUE,
     order=shared.ORDER_WITH_OPPOSITES,
     contains=Atom("{operand} contains {value}"),
 )
+"""The code of conditions."""
 
 DATES = shared.date_formats(
     *("%-d %B %Y", "%-d %b %Y", "%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%Y", "%B", "%A")
 )
+"""The formats of dates that `date` has."""
 
 
 def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:
@@ -118,3 +125,4 @@ LOOP = LoopForm(
 )
 
 ADJACENT_TEXT = AdjacentText(re.compile(r"\{\Z"), separator="{% if true %}{% endif %}")
+"""What a text must not end with before code, and what separates them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from ...conditions import Operator
-from ...content import FilterName, Surface, WarningCode
+from ...content import Surface, WarningCode
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ...content import FilterName, Surface
+from ...content import Surface
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ..esps import Esp
 from ..languages.conditions.code_parts import Feature

@@ -17,15 +17,16 @@ from functools import cache, cached_property
 
 from attrs import frozen
 
-from ...content import DateStyle, FilterName, Surface
+from ...content import Surface
+from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.blocks import Language, Tag, find_places, find_tags
+from ..languages.blocks import Language, Tag, find_places
 from ..languages.conditions.code_parts import ConditionLanguage
 from ..languages.paths import PathWriter
 
-__all__ = ["Engine", "Profile", "Strength", "SystemCode", "ValueForm"]
+__all__ = ["Profile"]
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -75,7 +76,7 @@ class Profile:
     def find_tags(self, text: str) -> Iterator[Tag]:
         """Yield the tags of a text in the languages of the ESP, without those in another tag."""
         if len(self.languages) == 1:
-            yield from find_tags(self.languages[0](text))
+            yield from self.languages[0](text)
             return
         offset = 0
         for start, tags in find_places(text, self.languages):

@@ -6,7 +6,8 @@ import re
 
 from attrs import evolve
 
-from ...content import DateStyle, FilterName, Surface, WarningCode
+from ...content import Surface, WarningCode
+from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...conditions import Operator
-from ...content import DateStyle, FilterName, WarningCode
+from ...content import WarningCode
+from ...content.filters import DateStyle, FilterName
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.conditions.formulas import Atom
 from .profile import FilterRefusal
@@ -37,6 +38,7 @@ def without_dates(reason: str) -> Mapping[Feature, str]:
     return dict.fromkeys((Feature.DATE_COMPARISON, Feature.INSTANT_COMPARISON), _NO_DATES + reason)
 
 
+IS_TRUE = Atom("{operand}", "{operand} == false")
 TEXT_BOOLEANS = ('"false"', '"true"')
 
 IS_TRUE_TEXT = Atom('{operand} == "true"', '{operand} != "true"')

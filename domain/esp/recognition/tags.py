@@ -20,7 +20,7 @@ from ..profiles.profile import Profile, Syntax
 from .judging import Fit, Reading, TextTag, has_braces
 from .words import Shown, TagRole
 
-__all__ = ["RecognizedTag", "recognize", "recognize_dialects"]
+__all__ = ["recognize_dialects"]
 
 _CLARITY = {Syntax.AMPSCRIPT: 0, Syntax.MERGE_TAGS: 1, Syntax.HANDLEBARS: 4, Syntax.PERCENT_TAGS: 5}
 """The order in which the signs of languages are clear. Those with filters are in the middle."""

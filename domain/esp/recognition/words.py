@@ -28,8 +28,6 @@ from ..languages.tree import (
 )
 from ..profiles.profile import Syntax, Vocabulary
 
-__all__ = ["TagRole"]
-
 Path: TypeAlias = tuple[str, ...]
 """The parts of a path: `a["b"].c` has three. The first one is its root."""
 

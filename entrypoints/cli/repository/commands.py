@@ -25,7 +25,7 @@ from ..output import Progress, complete_outputs, note, one_line, print_json, pri
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
-from .files import STANDARD_INPUT, Unreadable
+from .files import STANDARD_INPUT, SUFFIXES, Unreadable
 from .findings import Baseline, Finding, print_findings
 from .options import file_options, literal_option, paths_argument, snapshot_option
 
@@ -140,6 +140,11 @@ def report_findings(
         note(one_line(f"Event data: {', '.join(event)}."))
     rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
+    if not files:
+        note(
+            f"In folders, {', '.join(SUFFIXES)} files that Git tracks are read. Add --include"
+            " PATTERN."
+        )
     ctx.exit(FINDINGS if errors else 0)
 
 

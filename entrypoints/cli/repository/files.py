@@ -55,15 +55,21 @@ def list_files(folder: str) -> list[str]:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError):  # There is no Git, or no repository.
-        relative = [
-            os.path.relpath(Path(parent, name), folder)
-            for parent, _, names in os.walk(folder)
-            for name in names
-        ]
+        relative = walk(folder)
     else:
         relative = [os.fsdecode(each) for each in listed.stdout.split(b"\0") if each]
     files = (os.path.normpath(Path(folder, each)) for each in relative)
     return sorted(each for each in files if Path(each).is_file())
+
+
+def walk(folder: str) -> list[str]:
+    """Return the sorted files in the folder and below, without those in folders like `.git`."""
+    files = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        found = (Path(parent, each) for each in names)
+        files += [os.path.relpath(each, folder) for each in found if each.is_file()]
+    return sorted(files)
 
 
 def is_content(file: str, folder: str, include: Sequence[str]) -> bool:

@@ -31,6 +31,15 @@ snapshot_option: Option = option(
 )
 
 
+include_option: Option = option(
+    "--include",
+    multiple=True,
+    metavar="PATTERN",
+    help="Also read the files in folders that match this pattern, such as '*.liquid'. The option"
+    " can be repeated.",
+)
+
+
 class _Native(click.ParamType[tuple[str, Esp]]):
     """`PATTERN=ESP`."""
 
@@ -64,11 +73,4 @@ def file_options(command: F) -> F:
         help="The files that match the pattern contain code of this ESP, such as 'braze/**=braze'."
         " The option can be repeated.",
     )
-    include = option(
-        "--include",
-        multiple=True,
-        metavar="PATTERN",
-        help="Also read the files in folders that match this pattern, such as '*.liquid'. The"
-        " option can be repeated.",
-    )
-    return esp(native(include(command)))
+    return esp(native(include_option(command)))

@@ -20,11 +20,11 @@ from recipient_fields.domain.conditions import (
     AnyOf,
     InvalidRecipient,
     Not,
-    RecipientValues,
     check_condition,
     evaluate,
     parse_condition,
 )
+from recipient_fields.domain.conditions.evaluation import RecipientValues
 
 from ...support.conditions import FIELDS, conditions
 from ...support.growth import assert_grows_linearly

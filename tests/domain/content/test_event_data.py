@@ -8,11 +8,11 @@ import pytest
 
 from recipient_fields.domain.content import (
     InvalidContent,
-    Reference,
     parse_content,
     preview_content,
     read_content,
 )
+from recipient_fields.domain.content.tree import Reference
 from recipient_fields.domain.data_paths import DataPath
 
 ORDER = {

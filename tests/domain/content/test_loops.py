@@ -8,14 +8,17 @@ import pytest
 
 from recipient_fields.domain.content import (
     InvalidContent,
-    Loop,
     WarningCode,
     parse_content,
     preview_content,
     read_content,
 )
+from recipient_fields.domain.content.tree import Loop
 from recipient_fields.domain.data_paths import DataPath
 
+OUTSIDE = (
+    "Only a loop has a first and a last round. Write this between `{{#each …}}` and `{{/each}}`."
+)
 ORDER = {
     "id": 7,
     "lines": [
@@ -49,6 +52,14 @@ def preview(source: str, event: Mapping[str, object] = ORDER, surface: str = "te
         ('{{#each event.lines as line}}{{line.name | default: "?"}} {{/each}}', "Lamp Rug <b> ? "),
         ("{{#each event.missing as line}}a{{else}}b{{/each}}", "b"),
         ("{{#each event.missing as line}}a{{/each}}", ""),
+        (
+            "{{#each event.lines as a}}{{#each a.x as b}}{{else}}{{loop.number}}{{/each}}{{/each}}",
+            "123",
+        ),
+        (
+            "{{#each event.no as a}}{{else}}{{#each event.lines as a}}{{a.qty}};{{/each}}{{/each}}",
+            "1;2;;",
+        ),
         ('{{#each event.lines[0].tags as tag}}{{#if tag = "new"}}!{{/if}}{{/each}}', "!"),
         (
             "{{#each event.lines as line}}{{#if loop.number >= 2}}{{loop.number}}{{/if}}{{/each}}",
@@ -110,6 +121,9 @@ def test_a_preview_runs_1_000_rounds():
             "{{#each event.a as b}}{{#if loop.first}}{{/if}}{{/each}}",
             "Write `loop.number`, and in conditions `loop is first` or `loop is last`.",
         ),
+        ("{{#if loop is first}}{{/if}}", OUTSIDE),
+        ("{{#if event.a > 1}}{{else if loop is not last}}{{/if}}", OUTSIDE),
+        ("{{#each event.a as b}}{{else}}{{#if loop is last}}{{/if}}{{/each}}", OUTSIDE),
         (
             "{{#each event.a as b}}{{#if b}}{{/each}}{{/if}}",
             "Close `{{#if` of line 1, column 23 first.",
@@ -127,6 +141,7 @@ def test_an_invalid_loop_is_refused(source, message):
         "{{#each items as |item|}}{{item.name}}{{/each}}",
         "{{#each items as item}}{{/each}}",
         "{{item.name}} {{loop.number}}",
+        "{{#if item.name > 1}}{{/if}}",
         "{% raw %}{{#each event.a as b}}{{/each}}{% endraw %}",
     ],
 )
@@ -134,6 +149,11 @@ def test_other_loops_are_code_of_an_esp(source):
     content = parse_content(source)
     assert not list(content.loops())
     assert not list(content.references())
+
+
+def test_the_item_is_not_known_where_the_list_is_empty():
+    content = parse_content("{{#each event.a as b}}{{b.c}}{{else}}{{b.d}}{{loop.number}}{{/each}}")
+    assert [each.key for each in content.references()] == [DataPath("b.c")]
 
 
 def test_a_loop_over_a_field_is_a_mistake():

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from recipient_fields.domain import API, DataType
 from recipient_fields.domain.conditions import Comparison, Operator
 from recipient_fields.domain.content import (
-    Block,
     InvalidContent,
-    Reference,
-    Text,
     WarningCode,
     WarningKind,
     parse_content,
@@ -24,6 +21,7 @@ from recipient_fields.domain.content import (
 )
 from recipient_fields.domain.content.errors import MAX_WARNINGS
 from recipient_fields.domain.content.syntax import MAX_BLOCK_DEPTH, MAX_CONDITIONS
+from recipient_fields.domain.content.tree import Block, Reference, Text
 
 from ...support.growth import assert_grows_linearly
 

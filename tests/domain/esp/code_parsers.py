@@ -18,7 +18,9 @@ from attrs import evolve, frozen
 from jinja2 import nodes
 
 from recipient_fields.domain import InsertionCode, ValueExpression
-from recipient_fields.domain.esp import DerivedCodes, Engine, Esp
+from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.esp.derived_codes import DerivedCodes
+from recipient_fields.domain.esp.profiles.profile import Engine
 
 from ...engines.processes import render_batch
 

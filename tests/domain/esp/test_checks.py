@@ -7,15 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_channel
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    CodeWarning,
-    Esp,
-    NoSafeForm,
-    code_warnings,
-    derive_codes,
-    field_warnings,
-)
+from recipient_fields.domain.esp import BUILT_IN, CodeWarning, Esp, derive_codes, field_warnings
+from recipient_fields.domain.esp.checks import code_warnings
+from recipient_fields.domain.esp.errors import NoSafeForm
 
 from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES

@@ -8,14 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recipient_fields.domain import DataType, InsertionCode, RecipientFieldsError, ValueExpression
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Esp,
-    NoSafeForm,
-    VariableClash,
-    derive_codes,
-    variable_clashes,
-)
+from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes
+from recipient_fields.domain.esp.derived_codes import VariableClash, variable_clashes
+from recipient_fields.domain.esp.errors import NoSafeForm
 
 from .code_parsers import ParsedCodes, braze_as_liquid, field_in_condition, parse_codes
 from .strategies import DEFAULTS, NAMES, ORDINARY_DEFAULTS, ORDINARY_NAMES

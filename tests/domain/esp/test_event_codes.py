@@ -13,10 +13,9 @@ from recipient_fields.domain.esp import (
     Esp,
     ExportedContent,
     ExportOptions,
-    Strength,
     export_content,
 )
-from recipient_fields.domain.esp.profiles.profile import EventData
+from recipient_fields.domain.esp.profiles.profile import EventData, Strength
 from recipient_fields.domain.integrations import FieldCodes
 
 ROOT = Path(__file__).parents[3]
@@ -183,6 +182,21 @@ def test_conditions_filters_and_defaults_have_code(esp, source, code):
 def test_a_field_and_data_can_be_in_one_condition():
     source = "{{#if event.total > 3 and recipient.email is set}}x{{/if}}"
     assert export(source, "klaviyo").content == ("{% if event.total > 3 and email %}x{% endif %}")
+
+
+@pytest.mark.parametrize(
+    ("esp", "first", "later", "number"),
+    [
+        ("braze", "if forloop.first", "if forloop.last == false", "if forloop.index < 3"),
+        ("klaviyo", "if forloop.first", "if not forloop.last", "if forloop.counter < 3"),
+        ("hubspot", "if loop.first", "if loop.last == false", "if loop.index < 3.0"),
+    ],
+)
+def test_the_state_of_a_loop_is_compared_as_the_engine_holds_it(esp, first, later, number):
+    conditions = ("loop is first", "loop is not last", "loop.number < 3")
+    for condition, code in zip(conditions, (first, later, number), strict=True):
+        source = f"{{{{#each event.rows as row}}}}{{{{#if {condition}}}}}a{{{{/if}}}}{{{{/each}}}}"
+        assert f"{{% {code} %}}a{{% endif %}}" in export(source, esp).content
 
 
 LOOP = "{{#each event.items as item}}"

@@ -8,13 +8,13 @@ import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType, RecipientField
 from recipient_fields.domain.content import (
-    FilterName,
     InvalidContent,
     Surface,
     WarningCode,
     WarningKind,
     parse_content,
 )
+from recipient_fields.domain.content.filters import FilterName
 from recipient_fields.domain.esp import (
     BUILT_IN,
     Esp,

@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipient_fields.domain.esp import (
-    BUILT_IN,
-    Esp,
-    NoSafeForm,
-    TagRole,
-    derive_codes,
-    recognize,
-    recognize_dialects,
-)
-from recipient_fields.domain.esp.recognition.tags import find_text_tags
+from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes, recognize_dialects
+from recipient_fields.domain.esp.errors import NoSafeForm
+from recipient_fields.domain.esp.recognition.tags import find_text_tags, recognize
+from recipient_fields.domain.esp.recognition.words import TagRole
 
 from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES

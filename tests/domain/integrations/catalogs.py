@@ -20,7 +20,8 @@ from recipient_fields.domain import (
     OrganizationId,
     RecipientField,
 )
-from recipient_fields.domain.esp import BUILT_IN, Esp, NoSafeForm, derive_codes
+from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes
+from recipient_fields.domain.esp.errors import NoSafeForm
 from recipient_fields.domain.fields.values import derive_key
 from recipient_fields.domain.integrations import (
     EspField,

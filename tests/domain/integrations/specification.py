@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from recipient_fields.domain.esp import BUILT_IN, Esp, NoSafeForm, derive_codes
+from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes
 from recipient_fields.domain.esp.derived_codes import find_reference, is_reference
+from recipient_fields.domain.esp.errors import NoSafeForm
 from recipient_fields.domain.esp.recognition.tags import find_unclosed, is_certainly_foreign
 from recipient_fields.domain.fields.values import derive_key
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, IntegrationId
-from recipient_fields.domain.esp import BUILT_IN, Esp, NameProposal, NotInsertable
+from recipient_fields.domain.esp import BUILT_IN, Esp, NameProposal
 from recipient_fields.domain.esp import field_codes as names_of_codes
 from recipient_fields.domain.esp.derived_codes import derive
+from recipient_fields.domain.esp.errors import NotInsertable
 from recipient_fields.domain.integrations import FieldCodes
 
 from .catalogs import Organization

@@ -234,7 +234,7 @@ def test_another_loop_and_what_hides_in_one_stay_by_hand(esp, source, reason):
     assert reason in found
 
 
-def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
+def test_a_loop_stays_with_a_variable_that_it_sets_for_the_next_round():
     source = (
         "{% assign t = ${city} %}{% for x in context.${a} %}{{ t }}{% assign t = x.b %}{% endfor %}"
         "{{ t }}"
@@ -242,7 +242,8 @@ def test_a_variable_that_a_loop_sets_is_unknown_at_its_begin_and_after_it():
 
     converted = convert(source, read="braze", write="portable")
 
-    assert [column for column, _ in by_hand(converted)] == [1, 52, 59, 91]
+    assert [column for column, _ in by_hand(converted)] == [1, 25, 91]
+    assert "This block sets a variable by hand" in by_hand(converted)[1][1]
 
 
 def test_filters_of_lists_and_of_numbers_become_filters_of_content():
@@ -440,6 +441,13 @@ def test_text_outside_of_tags_stays_byte_for_byte():
     assert converted.content == f"{text}{{{{${{first_name}} | escape}}}}{text}"
 
 
+def test_characters_for_private_use_stay_beside_a_tag_by_hand():
+    every = "".join(map(chr, range(0xE000, 0xF900)))
+    for text in (every, "\ue0000\ue001 \ue000", "\ue0000\ue0010\ue001"):
+        converted = convert(f"{text}{{% foo %}}0\ue001", read="klaviyo", write="braze")
+        assert converted.content == f"{text}{{% foo %}}0\ue001"
+
+
 def test_a_tag_without_portable_code_stays_and_says_why():
     converted = braze("a {{ first_name|wordcount }} {{ feeds.total }} {% coupon_code 'x' %}")
 
@@ -559,6 +567,44 @@ def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
     assert converted.content == source
     assert "A tag that is by hand reads the variable `x`" in by_hand(converted)[0][1]
     assert "This reads the variable `x`, whose value is by hand" in by_hand(converted)[1][1]
+
+
+SET_IN_BLOCKS = {
+    "braze": (
+        "{% if custom_attribute.${tier} == 'gold' %}{% assign pct = 20 %}{% endif %}",
+        "{% unless ${city} == 'a' %}{% assign pct = 20 %}{% endunless %}",
+        (
+            "{% case ${city} %}{% when 'a' %}{% assign pct = 1 %}{% else %}{% assign pct = 2 %}"
+            "{% endcase %}"
+        ),
+        "{% if ${city} == 'a' %}{% capture pct %}x{% endcapture %}{% endif %}",
+        (
+            "{% for x in context.${a} %}{% if x.gift == true %}{% assign pct = 1 %}{% endif %}"
+            "{% endfor %}"
+        ),
+        "{% if ${city} == 'a' %}b{% for x in (1..3) %}{% assign pct = x %}{% endfor %}{% endif %}",
+    ),
+    "customerio": (
+        "{% for i in event.items %}{% assign pct = pct | divided_by: i.price %}{% endfor %}",
+        "{% if customer.a == 'b' %}c{% elsif customer.a == 'd' %}{% assign pct = 1 %}{% endif %}",
+    ),
+    "hubspot": ("{% if contact.city == 'A' %}{% set pct = contact.b.c() %}{% endif %}",),
+    "sfmc": ("%%[ IF [tier] == 'x' THEN ]%%%%[ SET @pct = Lookup('a', 'b') ]%%%%[ ENDIF ]%%",),
+}
+
+
+@pytest.mark.parametrize("target", ["portable", "braze", "customerio", "klaviyo"])
+@pytest.mark.parametrize(
+    ("esp", "block"), [(esp, each) for esp, blocks in SET_IN_BLOCKS.items() for each in blocks]
+)
+def test_a_block_around_an_assignment_by_hand_stays_with_it(esp, block, target):
+    use = "%%=Add(@pct, 1)=%%" if esp == "sfmc" else "{{ pct | divided_by: 3 }}"
+
+    converted = convert(f"a {block} b {use}", read=esp, write=target)
+
+    assert converted.content == f"a [BY HAND: line 1]{block}[END BY HAND] b {use}"
+    assert [column for column, _ in by_hand(converted)] == [3, 6 + len(block)]
+    assert converted.counts[Outcome.CONSEQUENCE] == len(converted.tags) - 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from recipient_fields_duckdb import DuckdbStorage, open_storage
 from recipient_fields_duckdb.database import TABLES
 
-from recipient_fields.adapters.memory import MemoryStorage
+from recipient_fields import MemoryStorage
 from recipient_fields.application import Storage
 from recipient_fields.domain import InvalidStorageUrl
 from recipient_fields.testing import (

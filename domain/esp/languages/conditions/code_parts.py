@@ -96,7 +96,8 @@ class ConditionLanguage:
     true, `contains` is only evaluated, or only counts, for values that are set. If `guards_false`
     is true, an empty text equals false. An operator that `order` does not contain is the negation
     of its opposite. If `equal_by_order` is true, two tests of the order replace the equality of
-    numbers. `equal_texts` is the test of two texts, and `false` the test for false, if it is not
+    numbers. `state` is the test for `loop is first`, which no engine holds as text.
+    `equal_texts` is the test of two texts, and `false` the test for false, if it is not
     `equal`. `zero` is the literal 0 if it differs. If `decimal_literals` is true, 3 is `3.0`.
 
     `refused` and `caveats` contain the reasons, per feature. `zero_caveat` applies to comparisons
@@ -124,6 +125,7 @@ class ConditionLanguage:
     is_set: tuple[Atom, ...] = (_VALUE,)
     number_is_set: tuple[Atom, ...] | None = None
     true: Atom = _VALUE
+    state: Atom = _VALUE
     false: Atom | None = None
     equal: Atom = _EQUAL
     equal_texts: Atom | None = None

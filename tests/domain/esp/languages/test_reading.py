@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.domain.esp.languages.ampscript import read_ampscript
-from recipient_fields.domain.esp.languages.blocks import Part, build_tree
+from recipient_fields.domain.esp.languages.blocks import Tag, build_tree, with_texts
 from recipient_fields.domain.esp.languages.django import read_django
 from recipient_fields.domain.esp.languages.handlebars import read_handlebars
 from recipient_fields.domain.esp.languages.hubl import read_hubl
@@ -42,11 +42,11 @@ from recipient_fields.domain.esp.languages.tree import (
 from ....support.growth import assert_grows_linearly
 
 
-def read_braze(text: str) -> Iterator[Part]:
+def read_braze(text: str) -> Iterator[Tag]:
     return read_liquid(text, LiquidWords(has_interpolation=True))
 
 
-PARTS: Mapping[str, Callable[[str], Iterator[Part]]] = {
+READERS: Mapping[str, Callable[[str], Iterator[Tag]]] = {
     "AMPscript": read_ampscript,
     "Braze": read_braze,
     "Django": read_django,
@@ -60,11 +60,11 @@ PARTS: Mapping[str, Callable[[str], Iterator[Part]]] = {
 
 
 def read_tree(language: str, text: str) -> tuple[Node, ...]:
-    return build_tree(PARTS[language](text))
+    return build_tree(with_texts(text, READERS[language](text)))
 
 
 LANGUAGES: Mapping[str, Callable[[str], tuple[Node, ...]]] = {
-    language: partial(read_tree, language) for language in PARTS
+    language: partial(read_tree, language) for language in READERS
 }
 
 

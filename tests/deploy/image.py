@@ -1,0 +1,142 @@
+"""Build the image of `docs/deploy/Containerfile` with buildah, as `make image` does.
+
+Run it as root. Without the argument `BASE`, mmdebstrap creates the base from Debian's packages, so
+no registry is needed. The image contains the current commit and depends only on it, the base and
+the packages of Debian: two builds have the same digest.
+
+The builds use this machine's settings for apt and pip, of which the image contains nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..fresh.run import CERTIFICATES, pip_settings
+from .files import REPOSITORY
+
+CONTAINERFILE = "docs/deploy/Containerfile"
+IMAGE = "localhost/recipient-fields"
+BASE = "localhost/recipient-fields-base"
+SUITE = "trixie"
+PACKAGES = "ca-certificates"
+# Debian merges /usr since 12. Without the hook, mmdebstrap installs Perl to do so.
+MERGED_USR = "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr"
+# mmdebstrap copies these from the machine.
+FORGET = 'rm -f "$1/etc/resolv.conf" "$1/etc/hostname"'
+
+
+def main() -> None:
+    """Build the image of this version, and write it to `build/image`."""
+    base = sys.argv[1] if len(sys.argv) > 1 else ""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    tag = f"{IMAGE}:{project['version']}"
+    archive = REPOSITORY / "build" / "image" / f"recipient-fields-{project['version']}.tar"
+    build(tag, base)
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    archive.unlink(missing_ok=True)
+    buildah("push", "--quiet", tag, f"docker-archive:{archive}:{tag}")
+    print(f"{tag}: {size(tag) / 1e6:.0f} MB, {digest(tag)}")
+    print(f"The archive is {archive.relative_to(REPOSITORY)}.")
+
+
+def build(tag: str, base: str = "", suite: str = SUITE) -> None:
+    """Build the image of the current commit, on `base` or on a new base of Debian's suite."""
+    if base:
+        _build(tag, base)
+    else:
+        with debian(suite) as created:
+            _build(tag, created, f"--volume={CERTIFICATES}:{CERTIFICATES}:ro")
+
+
+@contextmanager
+def debian(suite: str) -> Iterator[str]:
+    """Create an image of a minimal Debian with the settings of this machine, and return its name.
+
+    The Containerfile removes the settings.
+    """
+    with TemporaryDirectory() as folder:
+        archive, apt, pip = (Path(folder, name) for name in ("base.tar", "apt.conf", "pip.conf"))
+        apt.write_text(run("apt-config", "dump", "Acquire"))
+        pip.write_text(pip_settings())
+        run(
+            *("mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates"),
+            *(f"--aptopt={apt}", MERGED_USR, f"--customize-hook={FORGET}"),
+            *(f"--customize-hook=copy-in {pip} /etc", suite, archive),
+        )
+        container = buildah("from", "scratch")
+        buildah("add", "--quiet", container, archive, "/")
+        name = f"{BASE}:{suite}"
+        buildah("commit", "--quiet", "--rm", container, name)
+    try:
+        yield name
+    finally:
+        buildah("rmi", "--force", name)
+
+
+def _build(tag: str, base: str, *options: str) -> None:
+    """Build the image of the current commit on a base."""
+    time = run("git", "log", "-1", "--format=%ct")
+    with TemporaryDirectory() as folder:
+        source = Path(folder, "source")
+        archive = Path(folder, "source.tar")
+        run("git", "archive", f"--output={archive}", "HEAD")
+        source.mkdir()
+        run("tar", "--extract", "--file", archive, "--directory", source)
+        buildah(
+            *("build", "--quiet", "--format=docker", "--isolation=chroot", "--network=host"),
+            *("--no-cache", f"--timestamp={time}", *options),
+            *(f"--build-arg=BASE={base}", f"--build-arg=SOURCE_DATE_EPOCH={time}"),
+            *("--file", source / CONTAINERFILE, "--tag", tag, source),
+        )
+
+
+def size(image: str) -> int:
+    """Return the bytes of the files of an image."""
+    with mounted(image) as root:
+        return int(run("du", "--summarize", "--bytes", "--one-file-system", root).split()[0])
+
+
+@contextmanager
+def mounted(image: str) -> Iterator[Path]:
+    """Mount the files of an image, and return their folder."""
+    container = buildah("from", image)
+    try:
+        yield Path(buildah("mount", container))
+    finally:
+        buildah("rm", container)
+
+
+def digest(image: str) -> str:
+    """Return the digest of an image."""
+    return buildah("inspect", "--type=image", "--format={{.FromImageDigest}}", image)
+
+
+def buildah(*arguments: str | Path) -> str:
+    """Run buildah, which must succeed, and return its output."""
+    return run("buildah", *arguments)
+
+
+def run(*command: str | Path) -> str:
+    """Run a command, which must succeed, and return its output."""
+    ran = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        env={**os.environ, "SOURCE_DATE_EPOCH": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        sys.exit(f"{' '.join(map(str, command))}:\n{ran.stdout}{ran.stderr}")
+    return ran.stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
