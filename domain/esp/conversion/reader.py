@@ -17,7 +17,6 @@ from attrs import define, evolve, field, frozen
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
-from ..by_hand import enclose
 from ..languages.tree import (
     Assignment,
     Call,
@@ -41,7 +40,7 @@ from ..languages.tree import (
 from ..profiles.profile import Profile, Syntax, SystemCode
 from .code import read_tree
 from .conditions import Conditions
-from .outcomes import ByHand, Outcome
+from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
 from .values import Values, quoted
 
