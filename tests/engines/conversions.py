@@ -110,6 +110,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE|default:''|safe }}",
             "{# a note #}",
             "{% comment %}{{ x }}{% endcomment %}",
+            "{% verbatim %}{{ x }}{% endverbatim %}",
         ),
         shown_numbers=("{{ VALUE|default:'none' }}", "{{ VALUE|floatformat:2|default:'none' }}"),
         blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
@@ -152,6 +153,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{% assign x = VALUE %}{{ x | default: 'y' }}",
             "{% assign x = VALUE | default: 'y' %}{{ x | upcase }}",
             "{%- comment -%}{{ x }}{%- endcomment -%}",
+            "{% raw %}{{ x }}{% endraw %}",
             "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
         ),
         shown_numbers=("{{VALUE}}", "{{ VALUE | default: 'none' }}"),
@@ -182,6 +184,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "'LITERAL' == VALUE",
             "VALUE != blank",
             "VALUE == blank",
+            "VALUE == empty",
         ),
         numbers=(
             *("VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER", "VALUE <= NUMBER"),
