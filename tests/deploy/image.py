@@ -41,7 +41,7 @@ def main() -> None:
     build(tag, base)
     archive.parent.mkdir(parents=True, exist_ok=True)
     archive.unlink(missing_ok=True)
-    buildah("push", "--quiet", tag, f"docker-archive:{archive}:{tag}")
+    buildah("push", "--quiet", tag, f"oci-archive:{archive}:{tag}")
     print(f"{tag}: {size(tag) / 1e6:.0f} MB, {digest(tag)}")
     print(f"The archive is {archive.relative_to(REPOSITORY)}.")
 
@@ -90,7 +90,7 @@ def _build(tag: str, base: str, *options: str) -> None:
         source.mkdir()
         run("tar", "--extract", "--file", archive, "--directory", source)
         buildah(
-            *("build", "--quiet", "--format=docker", "--isolation=chroot", "--network=host"),
+            *("build", "--quiet", "--isolation=chroot", "--network=host"),
             *("--no-cache", f"--timestamp={time}", *options),
             *(f"--build-arg=BASE={base}", f"--build-arg=SOURCE_DATE_EPOCH={time}"),
             *("--file", source / CONTAINERFILE, "--tag", tag, source),
