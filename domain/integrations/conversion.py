@@ -271,6 +271,7 @@ class _Conversion:
             text=self._text,
             lines=self._lines,
             profile=self._source,
+            target=self._target,
             fields=fields,
             exact=self._options.exact,
             is_html=self._is_html,

@@ -109,6 +109,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE|default:''|safe }}",
             "{# a note #}",
             "{% comment %}{{ x }}{% endcomment %}",
+            "{% verbatim %}{{ x }}{% endverbatim %}",
         ),
         shown_numbers=("{{ VALUE|default:'none' }}", "{{ VALUE|floatformat:2|default:'none' }}"),
         blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
@@ -145,6 +146,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{% assign x = VALUE %}{{ x | default: 'y' }}",
             "{% assign x = VALUE | default: 'y' %}{{ x | upcase }}",
             "{%- comment -%}{{ x }}{%- endcomment -%}",
+            "{% raw %}{{ x }}{% endraw %}",
             "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
         ),
         shown_numbers=("{{VALUE}}", "{{ VALUE | default: 'none' }}"),
@@ -175,6 +177,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "'LITERAL' == VALUE",
             "VALUE != blank",
             "VALUE == blank",
+            "VALUE == empty",
         ),
         numbers=(
             *("VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER", "VALUE <= NUMBER"),

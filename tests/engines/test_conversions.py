@@ -114,7 +114,7 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
     if "an empty text" in caveat.lower() and (empty or missing):
         return any(key in caveat for key in (*empty, *missing))
     if caveat.startswith("No tag shows the type"):
-        return any(not recipient.get(key) for key in CANDIDATES if key in caveat)
+        return any(recipient.get(key) in (0, False) for key in CANDIDATES if key in caveat)
     if "shows the default instead of" in caveat:
         return 0 in recipient.values()
     if caveat.startswith("LiquidJS does not encode"):

@@ -14,8 +14,7 @@ from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
 from ...content.warning_codes import require_strict
 from ..errors import NotExpressible
 from ..field_codes import CodeSource, FieldCode
-from ..languages.conditions.code_parts import Caveat
-from ..languages.conditions.formulas import Atom, atoms
+from ..languages.conditions.code_parts import Atom, Caveat, atoms
 from ..name_warnings import name_warnings
 from ..names import Target
 from ..profiles.profile import Profile

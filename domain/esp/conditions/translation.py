@@ -20,8 +20,17 @@ from ...instants import epoch_milliseconds, format_instant
 from ..data_codes import DataCode
 from ..derived_codes import is_reference, string_literal
 from ..errors import NoSafeForm, NotExpressible, NotInsertable
-from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing
-from ..languages.conditions.formulas import Atom, Formula, conjunction, disjunction, negation
+from ..languages.conditions.code_parts import (
+    Atom,
+    Caveat,
+    ConditionLanguage,
+    Feature,
+    Formula,
+    Missing,
+    conjunction,
+    disjunction,
+    negation,
+)
 from ..languages.conditions.writers import assign
 from ..profiles.profile import Profile
 from .operands import Operand

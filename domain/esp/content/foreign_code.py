@@ -17,7 +17,7 @@ from ...content.resolution import FieldResolver
 from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
-from ..by_hand import find_blocks
+from ..conversion.outcomes import find_blocks
 from ..esps import Esp
 from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from ..languages.blocks import Tag, build_tree, with_texts
+from ..languages.blocks import Certainty, Tag, build_tree, with_texts
 from ..languages.tree import (
     Branch,
     Call,
@@ -19,6 +19,7 @@ from ..languages.tree import (
     Operation,
     Output,
     Path,
+    Raw,
 )
 from ..profiles.profile import Profile
 
@@ -34,6 +35,23 @@ SLOTS = {SLOT, DEFAULT, LENGTH}
 def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
     """Return the tree of a template."""
     return build_tree(with_texts(text, map(_covered, profile.find_tags(text))))
+
+
+def has_code(profile: Profile, text: str) -> bool:
+    """Return whether the ESP reads a part of the text as code."""
+    return any(tag.certainty is not Certainty.POSSIBLE for tag in profile.find_tags(text))
+
+
+def find_literal(profile: Profile, text: str) -> str | None:
+    """Return code that shows the text as it is, or None if the ESP has no such code."""
+    if not has_code(profile, text):
+        return text
+    for name in ("raw", "verbatim"):
+        code = f"{{% {name} %}}{text}{{% end{name} %}}"
+        match read_tree(profile, code):
+            case (Raw(end=end),) if end == len(code):
+                return code
+    return None
 
 
 def _covered(tag: Tag) -> Tag:

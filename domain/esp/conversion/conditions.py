@@ -68,12 +68,22 @@ _NEVER_EMPTY = {Syntax.LIQUID}
 """The languages in which an empty text, 0 and an empty list are true."""
 
 _UNKNOWN_TYPE = (
-    "No tag shows the type of {key}. As a text, it is read differently than a number 0, false, or"
-    " an empty list."
+    "No tag shows the type of {key}. False, 0 and an empty list can count as a value here, and are"
+    " none at {title}: recipients with one then see what others with a value see."
 )
+_UNKNOWN_TYPE_IN_LIQUID = (
+    "No tag shows the type of {key}. False can count as a value here, and is none at {title}:"
+    " recipients with false then see what others with a value see. 0 and an empty list can count as"
+    " none here."
+)
+_EMPTY = "`empty` also equals an empty list, which content does not. Write this condition."
 _EMPTY_TEXT = "An empty text in {key} counts as no value here, and as a value at {title}."
 _MISSING = "A missing value of {key} counts as an empty text here, and differs from one at {title}."
 _BLANK = "A value of {key} of white space only counts as none at {title}, and as a value here."
+_BLANK_OF_ANY_TYPE = (
+    "False, an empty list and white space only in {key} count as none at {title}, and as a value"
+    " here."
+)
 _NOT_IN = "For a value of {key} that is missing or null, `not in` does not hold at {title}."
 _LIST = "If {key} is a list at {title}, this tests its items. Here, it tests a part of a text."
 _TEST = "No condition of content means the same. Write this condition for the other ESP."
@@ -228,13 +238,16 @@ class Conditions:
         if operator not in {"==", "!="}:
             raise ByHand(_TEST)
         source = self._operand(left)
+        is_text = self._values.fields.type_of(source) is DataType.TEXT
+        if right.value is Special.EMPTY and not is_text:
+            raise ByHand(_EMPTY)
         if right.value == "":
             source.is_shown_as_text = True
         if right.value is None:
             if self._values.fields.type_of(source) in {DataType.TEXT, None}:
                 self._warn(source, _EMPTY_TEXT)
         elif right.value is Special.BLANK:
-            self._warn(source, _BLANK)
+            self._warn(source, _BLANK if is_text else _BLANK_OF_ANY_TYPE)
         elif not _shows_nothing_for_null(left):
             self._warn(source, _MISSING)
         return _comparison(source, Operator.IS_SET if operator == "!=" else Operator.IS_NOT_SET)
@@ -257,7 +270,8 @@ class Conditions:
             if self._exact:
                 message = "No tag shows the type of {key}. Give it, or write the condition."
                 raise ByHand(message.format(key=source.key))
-            self._warn(source, _UNKNOWN_TYPE)
+            is_liquid = self._values.profile.vocabulary.syntax in _NEVER_EMPTY
+            self._warn(source, _UNKNOWN_TYPE_IN_LIQUID if is_liquid else _UNKNOWN_TYPE)
         return data_type or DataType.TEXT
 
     def _warn_of_texts(self, source: SourceField, feature: Feature) -> None:

@@ -16,7 +16,6 @@ from attrs import define, evolve, field, frozen
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
-from ..by_hand import enclose
 from ..languages.tree import (
     Assignment,
     Call,
@@ -38,9 +37,9 @@ from ..languages.tree import (
     walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
-from .code import read_tree
+from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
-from .outcomes import ByHand, Outcome
+from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
 from .values import Values, quoted
 
@@ -59,6 +58,7 @@ MAX_CHOICE = 50
 """The parts of a value that depends on conditions: each tag that shows it repeats them."""
 _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
+_LITERAL = "The text in this tag would be read as code. Write it in another way."
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
@@ -107,8 +107,9 @@ DROPPED = Result(Outcome.DROPPED)
 
 @define(kw_only=True)
 class Reader:
-    """Reads one template. `refused` are the tags that are by hand, by their offsets, and why.
+    """Reads one template. `profile` is that of the source. `target` is None for content.
 
+    `refused` are the tags that are by hand, by their offsets, and why.
     `texts` are places outside of tags that stay as they are, or are dropped, in order.
 
     `values` are the texts of links, the sender and the year that are given. `statements` are the
@@ -118,6 +119,7 @@ class Reader:
     text: str
     lines: Lines
     profile: Profile
+    target: Profile | None
     fields: SourceFields
     exact: bool
     is_html: bool
@@ -203,7 +205,7 @@ class Reader:
             case Comment():
                 self._convert(node, "", ())
             case Raw():
-                self._convert(node, self.text[node.text_start : node.text_end], ())
+                self._raw(node)
             case Loop():
                 self._loop(node)
             case Unread():
@@ -310,6 +312,21 @@ class Reader:
                     self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
                     return
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
+
+    def _raw(self, node: Raw) -> None:
+        """Write text that is not read as code so that the target does not read it, either."""
+        text = self.text[node.text_start : node.text_end]
+        if "{{" not in text and not has_code(self.target or self.profile, text):
+            self._convert(node, text, ())
+            return
+        literal = None if self.target is None else find_literal(self.target, text)
+        if literal is None:
+            raise ByHand(_LITERAL)
+        before, after = self._trims(node.start, node.end)
+        self._add_trim(node.start, before, "")
+        self.pieces.append(Piece(literal, node.start, node.start, is_kept=True))
+        self._add_trim(node.start, "", after)
+        self._note(node.start, ())
 
     def _assignment(self, node: Assignment) -> None:
         """Remember the value of a variable, which replaces the variable."""

@@ -9,8 +9,7 @@ from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, Feature, Missing
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import Atom, Caveat, Feature, Missing
 from ..languages.conditions.writers import write_alternatives
 from ..languages.paths import write_django
 from ..languages.pongo2 import read_pongo2

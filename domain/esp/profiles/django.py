@@ -6,8 +6,14 @@ import re
 
 from ...content import WarningCode
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Missing, Reading
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import (
+    Atom,
+    Caveat,
+    ConditionLanguage,
+    Feature,
+    Missing,
+    Reading,
+)
 from ..languages.conditions.writers import write_normal_form
 from . import shared
 from .profile import AdjacentText, Engine, LoopForm, words

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from ...content import WarningCode
-from ..languages.conditions.code_parts import Caveat, ConditionLanguage
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage
 from ..languages.conditions.writers import write_nested_blocks
 from .profile import AdjacentText, Engine, words
 

@@ -6,8 +6,7 @@ import re
 
 from ...content.filters import FilterName
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import ConditionLanguage, Missing, Reading
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import Atom, ConditionLanguage, Missing, Reading
 from ..languages.conditions.writers import write_with_flags
 from . import shared
 from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, LoopForm, words

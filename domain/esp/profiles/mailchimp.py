@@ -9,8 +9,7 @@ from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature
 from ..languages.conditions.writers import write_nested_blocks
 from ..languages.merge_tags import read_merge_tags
 from . import shared

@@ -12,8 +12,7 @@ from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.ampscript import read_ampscript
-from ..languages.conditions.code_parts import Caveat, ConditionLanguage, Feature, Reading
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature, Reading
 from ..languages.conditions.writers import write_inline
 from . import shared
 from .profile import (

@@ -10,8 +10,7 @@ from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, Feature, Reading
-from ..languages.conditions.formulas import Atom
+from ..languages.conditions.code_parts import Atom, Caveat, Feature, Reading
 from ..languages.handlebars import read_handlebars, read_substitutions
 from ..languages.paths import write_handlebars
 from . import handlebars, shared

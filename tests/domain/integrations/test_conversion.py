@@ -508,6 +508,42 @@ def test_a_block_around_an_assignment_by_hand_stays_with_it(esp, block, target):
 
 
 @pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("customerio", "braze", "a{% raw %}{{ x }} {{recipient.city}}{% endraw %}b"),
+        ("customerio", "hubspot", "a{% raw %}{{ x }} {{recipient.city}}{% endraw %}b"),
+        ("customerio", "klaviyo", "a{% verbatim %}{{ x }} {{recipient.city}}{% endverbatim %}b"),
+        ("klaviyo", "braze", "a{% raw %}{{ x }} {{recipient.city}}{% endraw %}b"),
+        ("klaviyo", "brevo", "a{% verbatim %}{{ x }} {{recipient.city}}{% endverbatim %}b"),
+        ("klaviyo", "mailchimp", "a{{ x }} {{recipient.city}}b"),
+    ],
+)
+def test_text_that_is_not_read_as_code_stays_text(source, target, expected):
+    name = "verbatim" if source == "klaviyo" else "raw"
+    text = f"a{{% {name} %}}{{{{ x }}}} {{{{recipient.city}}}}{{% end{name} %}}b"
+
+    converted = convert(text, read=source, write=target)
+
+    assert converted.content == expected
+    assert converted.counts[Outcome.CONVERTED] == 1
+
+
+@pytest.mark.parametrize("target", ["iterable", "sendgrid", "portable"])
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("braze", "a {%- raw -%} {{ x }} {%- endraw -%} b"),
+        ("klaviyo", "a{% verbatim %}{{ x }}{% endverbatim %}b"),
+    ],
+)
+def test_text_that_the_target_can_only_read_as_code_stays_by_hand(source, text, target):
+    converted = convert(text, read=source, write=target)
+
+    assert converted.content == text
+    assert "would be read as code" in by_hand(converted)[0][1]
+
+
+@pytest.mark.parametrize(
     ("source", "caveat"),
     [
         ("{% if ${city} %}x{% endif %}{{ ${city} | upcase }}", "An empty text in city"),
@@ -527,6 +563,34 @@ def test_a_condition_on_an_unknown_type_has_a_caveat_or_stays():
     (caveat, *_), *_ = [each.reasons for each in braze(source).tags]
     assert "No tag shows the type of vip" in caveat
     assert by_hand(braze(source, exact=True))[0][0] == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "test", "values"),
+    [
+        ("klaviyo", "person.vip", "False, 0 and an empty list can count as a value here"),
+        ("customerio", "customer.vip", "False can count as a value here"),
+        ("customerio", "customer.vip != blank", "False, an empty list and white space"),
+    ],
+)
+def test_a_test_of_an_unknown_type_names_the_values_that_change_their_branch(source, test, values):
+    converted = convert(f"{{% if {test} %}}x{{% endif %}}", read=source, write="braze")
+
+    assert values in converted.tags[0].reasons[0]
+
+
+def test_a_comparison_with_empty_stays_unless_the_value_is_a_text():
+    block = "{% if event.guests == empty %}alone{% else %}many{% endif %}"
+    text = "{{ event.guests | upcase }}"
+
+    kept = convert(block, read="customerio", write="braze")
+    converted = convert(block + text, read="customerio", write="portable")
+
+    assert kept.content == f"[BY HAND: line 1]{block}[END BY HAND]"
+    assert "also equals an empty list" in by_hand(kept)[0][1]
+    assert converted.content == (
+        "{{#if event.guests is not set}}alone{{else}}many{{/if}}{{event.guests | upper}}"
+    )
 
 
 def test_tags_that_contradict_each_other_stay():

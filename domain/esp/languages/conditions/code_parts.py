@@ -3,15 +3,92 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ....conditions import Operator
 from ....content import WarningCode
 from ....fields.values import DataType
-from .formulas import Atom, Formula
+
+# Formulas: tests that `and` and `or` join. The functions apply De Morgan's laws, so that a negation
+# is always directly at a test.
+
+
+@frozen
+class Atom:
+    """One test. `opposite` is the code of the negated test, if the language has one.
+
+    `assignment` is the tag that sets the variable in the test. `implied` is the code of another
+    test, which holds whenever this one holds.
+    """
+
+    code: str
+    opposite: str | None = None
+    negated: bool = False
+    assignment: str = ""
+    implied: str | None = None
+
+
+@frozen
+class Conjunction:
+    """A formula that holds if all of its parts hold."""
+
+    parts: tuple[Formula, ...]
+
+
+@frozen
+class Disjunction:
+    """A formula that holds if any of its parts holds."""
+
+    parts: tuple[Formula, ...]
+
+
+Formula: TypeAlias = Atom | Conjunction | Disjunction
+
+
+def conjunction(parts: Iterable[Formula]) -> Formula:
+    """Return the formula that holds if all parts hold, without nested conjunctions."""
+    flat = _flat(Conjunction, parts)
+    return flat[0] if len(flat) == 1 else Conjunction(flat)
+
+
+def disjunction(parts: Iterable[Formula]) -> Formula:
+    """Return the formula that holds if any part holds, without nested disjunctions."""
+    flat = _flat(Disjunction, parts)
+    return flat[0] if len(flat) == 1 else Disjunction(flat)
+
+
+def negation(formula: Formula) -> Formula:
+    """Return the formula that holds if this one does not."""
+    if isinstance(formula, Atom):
+        return evolve(formula, negated=not formula.negated)
+    join = disjunction if isinstance(formula, Conjunction) else conjunction
+    return join(negation(part) for part in formula.parts)
+
+
+def atoms(formula: Formula) -> Iterator[Atom]:
+    """Yield the tests in the formula, in order."""
+    if isinstance(formula, Atom):
+        yield formula
+    else:
+        for part in formula.parts:
+            yield from atoms(part)
+
+
+def _flat(
+    kind: type[Conjunction] | type[Disjunction], parts: Iterable[Formula]
+) -> tuple[Formula, ...]:
+    return tuple(
+        each
+        for part in parts
+        for each in (part.parts if not isinstance(part, Atom) and type(part) is kind else (part,))
+    )
+
+
+# How an ESP writes them
 
 
 class Feature(Enum):

@@ -18,8 +18,7 @@ from operator import itemgetter
 from attrs import Factory, frozen
 
 from ...errors import NotExpressible
-from .code_parts import ConditionLanguage
-from .formulas import Atom, Conjunction, Disjunction, Formula, atoms, negation
+from .code_parts import Atom, ConditionLanguage, Conjunction, Disjunction, Formula, atoms, negation
 
 MAX_COPIES = 32
 """The number of copies of the two texts in one condition."""
