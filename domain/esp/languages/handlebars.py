@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from attrs import frozen
 
@@ -64,6 +65,7 @@ _TAG = re.compile(
 _ELSE = re.compile(r"\s*else(?![\w$-])")
 _END_OF_COMMENT = re.compile(r"\}\}")
 _END_OF_LONG_COMMENT = re.compile(r"--~?\}\}")
+_END_OF_RAW_BLOCK = re.compile(r"\{\{\{\{/([^{}]*+)\}\}\}\}")
 _ID = r"""[^\s!"#%-,./;->@\[-^`{-~]+(?=[=~}\s/.)\]|])"""
 _TOKEN = re.compile(
     rf"""\s*(?:
@@ -172,11 +174,15 @@ class _Reader:
         expressions, end, closing = read
         name = expressions.name()
         last = f"{{{{{{{{/{name}}}}}}}}}"
-        is_complete = closing == "}}}}"
-        found = self._ends.find(re.compile(re.escape(last)), end) if is_complete else None
-        if found is None:
+        if closing != "}}}}" or self._last_ends.get(name, -1) < end:
             return Unread(start, end, f"This block has no `{last}`.")
-        return Raw(start, found.end(), end, found.start())
+        text_end = self._text.index(last, end)
+        return Raw(start, text_end + len(last), end, text_end)
+
+    @cached_property
+    def _last_ends(self) -> Mapping[str, int]:
+        """The offset of the last end of a raw block with each name."""
+        return {end[1]: end.start() for end in _END_OF_RAW_BLOCK.finditer(self._text)}
 
     def _read(self, start: int, offset: int) -> tuple[_Expressions, int, str] | Unread:
         """Return what reads the tag, and the end of the tag with its delimiter."""

@@ -441,6 +441,14 @@ def test_text_outside_of_tags_stays_byte_for_byte():
     assert converted.content == f"{text}{{{{${{first_name}} | escape}}}}{text}"
 
 
+def test_the_standard_fields_of_hubspot_are_those_of_the_target():
+    source = "{{ contact.firstname }} {{ contact.email }}"
+    converted = convert(
+        source, read="hubspot", write="braze", options=ConversionOptions(exact=True)
+    )
+    assert re.findall(r"\$\{\w+\}", converted.content) == ["${first_name}", "${email_address}"]
+
+
 def test_characters_for_private_use_stay_beside_a_tag_by_hand():
     every = "".join(map(chr, range(0xE000, 0xF900)))
     for text in (every, "\ue0000\ue001 \ue000", "\ue0000\ue0010\ue001"):

@@ -347,6 +347,23 @@ def test_hostile_text_is_read_in_linear_time(shape: str) -> None:
         assert_grows_linearly(read, lambda size: code * (size // len(code)), 40_000)
 
 
+@pytest.mark.parametrize("last", ["", "{{{{/b}}}}", "{{{{/a0}}}}"])
+def test_raw_blocks_with_many_names_are_read_in_linear_time(last: str) -> None:
+    def build(size: int) -> str:
+        return "".join(f"{{{{{{{{a{number}}}}}}}}}" for number in range(size // 12)) + last
+
+    assert_grows_linearly(lambda text: list(read_handlebars(text)), build, 400_000)
+
+
+def test_a_raw_block_ends_at_the_next_end_with_its_name() -> None:
+    text = "{{{{/a}}}}{{{{a}}}}{{b}}{{{{/c}}}}{{{{/a}}}}{{{{c}}}}{{{{/a}}}}"
+    nodes = read_tree("Handlebars", text)
+    assert [shown(each, text) for each in nodes][1:3] == [
+        ("text", "{{b}}{{{{/c}}}}"),
+        ("unread", "{{{{c}}}}", "This block has no `{{{{/c}}}}`."),
+    ]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_deep_expressions_raise_no_recursion_error(language: str) -> None:
     for opening in ("(", "[", "not ", "a and ", "-", "!", "a(", "a or "):
