@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
 from attrs import evolve, field, frozen
 
@@ -25,7 +25,7 @@ from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation
 from ..esp.content import ContentExporter, ExportOptions
-from ..esp.conversion.code import read_tree
+from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
@@ -57,6 +57,12 @@ _RECOGNIZED = 50_000
 """The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
+_MAX_EXPORTED = 40_000
+"""The tags of all these exports."""
+
+MAX_TAGS = 20_000
+"""The tags and statements of a template, and other places: one for each 50 characters of content.
+"""
 
 _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
 """The value of an attribute, without code."""
@@ -67,6 +73,7 @@ _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
 
 _OVERWRITTEN = "The code for {title} sets the variable `{name}`, too. Rename it in this template."
+_TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts of it."
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
 
 
@@ -198,16 +205,20 @@ class _Conversion:
         self._options = options
         self._names = {**_names_at(source, codes), **options.names}
         self._refused: dict[int, str] = {}
-        self._texts: dict[tuple[int, int], Result] = dict.fromkeys(self._find_dropped(), DROPPED)
+        self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
+            islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
+        )
         violation = character_violation(text)
         if violation is not None:
             raise InvalidContent([self._lines.position(0).locate(violation)])
 
     def run(self) -> Conversion:
         """Return the conversion. What the target refuses stays by hand, and the rest is tried."""
-        tags = list(self._source.find_tags(self._text))
+        tags = list(islice(self._source.find_tags(self._text), MAX_TAGS + 1))
+        count = sum(max(len(each.parts), 1) for each in tags)
+        self._require_few(count)
         self._require_source(tags)
-        nodes = read_tree(self._source, self._text)
+        nodes = read_tags(tags, self._text)
         fields = SourceFields(
             self._source,
             self._names,
@@ -217,10 +228,9 @@ class _Conversion:
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
         statements = Statements.of(tags, nodes)
-        self._read(
-            nodes, fields, statements
-        )  # The types that later tags show apply to earlier ones.
-        for _ in range(_MAX_ROUNDS):
+        # The types that later tags show apply to earlier ones.
+        self._read(nodes, fields, statements)
+        for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
             reader = self._read(nodes, fields, statements)
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),
@@ -232,9 +242,10 @@ class _Conversion:
                 continue
             document = Document.of(reader.pieces)
             content = read_content(document.text)
-            kept = dict(self._find_kept_texts(content, document))
+            kept = dict(islice(self._find_kept_texts(content, document), MAX_TAGS + 1))
             if not kept.keys() <= self._texts.keys():
                 self._texts.update(kept)
+                self._require_few(count)
                 continue
             try:
                 written, warnings = self._write(content, fields, reader.kept_variables.values())
@@ -257,6 +268,11 @@ class _Conversion:
             warnings=others,
         )
 
+    def _require_few(self, count: int) -> None:
+        """Require few tags, with the other places. Raises: InvalidContent."""
+        if count + len(self._texts) > MAX_TAGS:
+            raise self._invalid(Rule.TOO_MANY_ITEMS, _TOO_MANY_TAGS)
+
     def _require_source(self, tags: Sequence[Tag]) -> None:
         """Require that the text is a template of the source. Raises: NotThatEsp."""
         if any(tag.unread is None and tag.certainty is not Certainty.POSSIBLE for tag in tags):
@@ -277,6 +293,7 @@ class _Conversion:
             fields=fields,
             exact=self._options.exact,
             is_html=self._is_html,
+            html=self._html,
             given=self._given,
             refused=self._refused,
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],

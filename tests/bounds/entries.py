@@ -23,6 +23,7 @@ from ..console.conftest import Console, open_console
 from ..http.api import (
     BATCHES,
     CONDITION_COMPILATIONS,
+    CONTENT_CONVERSIONS,
     CONTENT_EXPORTS,
     CONTENT_PREVIEWS,
     FIELDS,
@@ -36,6 +37,8 @@ Entry: TypeAlias = tuple[str, Callable[[str], object]]
 
 ESPS = list(BUILT_IN.esps)
 """Each ESP."""
+CONVERSIONS = [*zip(ESPS, [*ESPS[1:], ESPS[0]], strict=True)]
+"""Pairs of ESPs: each is the source and the target of one."""
 _HEADERS = (
     *("Accept", "Authorization", "Content-Type", "Content-Encoding", "Forwarded", "If-Match"),
     *("If-None-Match", "Prefer", "X-Forwarded-For", "X-Request-Id", "Cookie", "traceparent"),
@@ -95,6 +98,11 @@ class Surfaces:
         document = {"content": content, "esp": esp, "strict": False, **members}
         return self.post(CONTENT_EXPORTS, document)
 
+    def convert(self, source: str, target: str, template: str) -> Result:
+        """Convert a template of one ESP for another one."""
+        document = {"content": template, "from": {"esp": source}, "to": {"esp": target}}
+        return self.post(CONTENT_CONVERSIONS, {**document, "bare": "event"})
+
     def preview(self, content: str, tier: str = "é <b> 'a' ${a} {{b}}", **event: object) -> Result:
         """Preview content for a recipient and an event."""
         document = {"recipient": {"tier": tier, "visits": 3}, "event": event}
@@ -137,6 +145,8 @@ def content_entries(surfaces: Surfaces) -> Iterator[Entry]:
     )
     for esp in ESPS:
         yield f"code for {esp}", partial(read_code, surfaces, esp)
+    for source, target in CONVERSIONS:
+        yield f"{source} to {target}", partial(surfaces.convert, source, target)
 
 
 def read_code(surfaces: Surfaces, esp: str, code: str) -> None:

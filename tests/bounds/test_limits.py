@@ -23,7 +23,7 @@ import pytest
 from recipient_fields.domain.esp import BUILT_IN
 
 from ..http.api import CONDITION_COMPILATIONS, CONTENT_EXPORTS, FIELDS, RECIPIENT_CHECKS
-from .entries import ESPS, Surfaces
+from .entries import CONVERSIONS, ESPS, Surfaces
 from .shapes import BRANCH, LONGEST_TAG, Shape
 
 pytestmark = pytest.mark.slow
@@ -68,6 +68,24 @@ SHAPES = (
     Shape("{{#each event.a as b}}", "{{#if loop is first or b.c = №}}a{{/if}}", "{{/each}}"),
 )
 """Content that needs much time or memory."""
+TEMPLATES = (
+    Shape("", "{{ first_name|default:'there' }} and so on and on "),
+    Shape("", "{{customer.a№}} and so on and on and on and so on, "),
+    Shape("", "*|IF:A№|*a*|ELSE:|*b*|END:IF|*"),
+    Shape("", "%%first№%% and so on and on and on and so on again, "),
+    Shape("", "{% for x in event.a %}{{ x.b }} and so on, {% endfor %}"),
+    Shape("", "%A№% and so on and on and on and so on once again, "),
+    Shape("", "{{#each a№}}{{b}}{{/each}}" + "b" * 130),
+    Shape("", "{% if contact.a№ == 'b' %}c{% endif %}"),
+    Shape("{% assign a = 'b' %}", "{% if ${c} == 'd' %}{% assign a = '№' %}{% endif %}{{ a }}"),
+    Shape("", "%%[ SET @a№ = [b] IF EMPTY(@a№) THEN SET @a№ = 'c' ENDIF ]%%%%=v(@a№)=%%"),
+    Shape("%%[ ", "SET @a№ = [b] ", "]%%"),
+    Shape("{{ ${a}", " | append: 'b'", " }}"),
+    Shape("{{ ", "contact.a ~ ", "'b' }}"),
+    Shape("<td", ' mc:edit="a"', ">"),
+    Shape("<a ", "='\"' ", ">*|FNAME|*"),
+)
+"""Templates in the languages of ESPs that need much time to read and to convert."""
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +146,17 @@ def test_content_has_a_bound(surfaces: Surfaces):
             yield f"preview of {shape}", partial(surfaces.preview, content)
             for esp in ESPS[number % 3 :: 3]:
                 yield f"{esp}: {shape}", partial(surfaces.export, esp, content)
+
+    require_bounds(requests())
+
+
+def test_conversions_have_a_bound(surfaces: Surfaces):
+    def requests() -> Iterator[tuple[str, Request]]:
+        for shape in (*TEMPLATES, *SHAPES[4::3]):
+            template = shape.text(LENGTH)
+            for source, target in CONVERSIONS:
+                convert = partial(surfaces.convert, source, target, template)
+                yield f"{source} to {target}: {shape}", convert
 
     require_bounds(requests())
 

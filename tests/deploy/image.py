@@ -40,10 +40,18 @@ def main() -> None:
     archive = REPOSITORY / "build" / "image" / f"recipient-fields-{project['version']}.tar"
     build(tag, base)
     archive.parent.mkdir(parents=True, exist_ok=True)
-    archive.unlink(missing_ok=True)
-    buildah("push", "--quiet", tag, f"docker-archive:{archive}:{tag}")
+    write(tag, archive)
     print(f"{tag}: {size(tag) / 1e6:.0f} MB, {digest(tag)}")
     print(f"The archive is {archive.relative_to(REPOSITORY)}.")
+
+
+def write(image: str, archive: Path) -> None:
+    """Write an image to an OCI archive, which depends only on the image."""
+    with TemporaryDirectory() as folder:
+        buildah("push", "--quiet", image, f"oci:{folder}:{image.rpartition(':')[2]}")
+        metadata = ("--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner")
+        content = ("--mode=u=rwX,go=rX", "blobs", "index.json", "oci-layout")
+        run("tar", "--create", "--file", archive, "--directory", folder, *metadata, *content)
 
 
 def build(tag: str, base: str = "", suite: str = SUITE) -> None:
@@ -90,7 +98,7 @@ def _build(tag: str, base: str, *options: str) -> None:
         source.mkdir()
         run("tar", "--extract", "--file", archive, "--directory", source)
         buildah(
-            *("build", "--quiet", "--format=docker", "--isolation=chroot", "--network=host"),
+            *("build", "--quiet", "--isolation=chroot", "--network=host"),
             *("--no-cache", f"--timestamp={time}", *options),
             *(f"--build-arg=BASE={base}", f"--build-arg=SOURCE_DATE_EPOCH={time}"),
             *("--file", source / CONTAINERFILE, "--tag", tag, source),

@@ -16,7 +16,7 @@ import pytest
 from ..support.network import free_port, http_status
 from ..support.waiting import eventually
 from .files import DEPLOY, REPOSITORY
-from .image import build, buildah, digest, mounted, size
+from .image import build, buildah, digest, mounted, size, write
 
 IMAGE = "localhost/recipient-fields-test"
 MOST_BYTES = 150_000_000
@@ -135,13 +135,19 @@ def test_the_demonstration_starts(root: Path) -> None:
         service.wait(30)
 
 
-def test_another_build_has_the_same_digest(image: str) -> None:
-    again = f"{image}-again"
-    build(again, suite=image.rpartition(":")[2])
+def test_another_build_has_the_same_digest_and_archive(image: str, tmp_path: Path) -> None:
+    suite = image.rpartition(":")[2]
+    again = f"{IMAGE}-again:{suite}"
+    first, second = tmp_path / "first.tar", tmp_path / "second.tar"
+    build(again, suite=suite)
     try:
         assert digest(again) == digest(image)
+        write(image, first)
+        write(again, second)
     finally:
         buildah("rmi", "--force", again)
+
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_the_service_starts_and_its_health_check_succeeds(container: str) -> None:

@@ -97,6 +97,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
     Esp("klaviyo"): Dialect(
         value=lambda key: key if key in _STANDARD else f"person|lookup:'{key}'",
         shown=(
+            "{{ VALUE }}",
             "{{ VALUE|default:'there' }}",
             '{{ VALUE|default:"it" }}',
             "{{ VALUE|upper|default:'you' }}",
@@ -128,8 +129,13 @@ DIALECTS: Mapping[Esp, Dialect] = {
             *("VALUE", "not VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER"),
             *("VALUE <= NUMBER", "VALUE == NUMBER", "VALUE != NUMBER", "NUMBER < VALUE"),
             "not VALUE > NUMBER",
+            *("VALUE|default:'' == NUMBER", "VALUE|default:'' != NUMBER"),
+            *("VALUE|default:'' < NUMBER", "VALUE|default:'' != ''"),
         ),
-        booleans=("VALUE", "not VALUE", "VALUE == True", "VALUE == False", "VALUE != True"),
+        booleans=(
+            *("VALUE", "not VALUE", "VALUE == True", "VALUE == False", "VALUE != True"),
+            "VALUE|default:'' == False",
+        ),
     ),
     Esp("braze"): Dialect(
         value=lambda key: f"${{{key}}}" if key in _STANDARD else f"custom_attribute.${{{key}}}",
@@ -143,6 +149,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             '{{ VALUE | truncate: 5, "…" }}',
             '{{ VALUE | url_encode | replace: "+", "%20" }}',
             "{{ VALUE | escape }}",
+            "{{ VALUE | prepend: 'a ' | append: '!' }}",
             "{% assign x = VALUE %}{{ x | default: 'y' }}",
             "{% assign x = VALUE | default: 'y' %}{{ x | upcase }}",
             "{%- comment -%}{{ x }}{%- endcomment -%}",

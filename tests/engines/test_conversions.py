@@ -117,6 +117,8 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
         return any(recipient.get(key) in (0, False) for key in CANDIDATES if key in caveat)
     if "shows the default instead of" in caveat:
         return 0 in recipient.values()
+    if caveat.startswith("The default in this test replaces"):
+        return any(not recipient.get(key, True) for key in CANDIDATES if f"in {key} at" in caveat)
     if caveat.startswith("LiquidJS does not encode"):
         return any("'" in str(value) for value in recipient.values())
     if "white space" in caveat:

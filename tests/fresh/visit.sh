@@ -54,7 +54,7 @@ grep --quiet '{{#if recipient.loyalty_tier' "$HOME/converted" || fail "the wheel
 export RECIPIENT_FIELDS_STORAGE="sqlite:$HOME/wheel.db"
 "$command" migrate
 "$command" serve --demo --listen 127.0.0.1:8090 2> /dev/null &
-for _ in $(seq 150); do
+for _ in $(seq 600); do
     curl --silent --output /dev/null http://127.0.0.1:8090/healthz && break
     sleep 0.2
 done

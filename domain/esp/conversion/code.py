@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import evolve
 
@@ -34,7 +34,12 @@ SLOTS = {SLOT, DEFAULT, LENGTH}
 
 def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
     """Return the tree of a template."""
-    return build_tree(with_texts(text, map(_covered, profile.find_tags(text))))
+    return read_tags(profile.find_tags(text), text)
+
+
+def read_tags(tags: Iterable[Tag], text: str) -> tuple[Node, ...]:
+    """Return the tree of a template with these tags."""
+    return build_tree(with_texts(text, map(_covered, tags)))
 
 
 def has_code(profile: Profile, text: str) -> bool:

@@ -58,12 +58,14 @@ _OF_ZERO: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operators.ge,
 }
 """What a number that is missing, which Liquid reads as 0, has in common with a value."""
-_COMPARISONS_OF_TEXTS = {
+_COMPARISONS = {
     WarningCode.CASE_INSENSITIVE,
+    WarningCode.NUMBER_AS_TEXT,
     WarningCode.UNKNOWN_CASE_AND_SPACES,
     WarningCode.UNKNOWN_COMPARISON,
+    WarningCode.UNKNOWN_NUMBER_FORM,
 }
-"""The caveats of a profile about which texts are equal. They apply to code that is read, too."""
+"""The caveats of a profile about which values are equal or less. They apply to read code, too."""
 _NEVER_EMPTY = {Syntax.LIQUID}
 """The languages in which an empty text, 0 and an empty list are true."""
 
@@ -79,6 +81,7 @@ _UNKNOWN_TYPE_IN_LIQUID = (
 _EMPTY = "`empty` also equals an empty list, which content does not. Write this condition."
 _EMPTY_TEXT = "An empty text in {key} counts as no value here, and as a value at {title}."
 _MISSING = "A missing value of {key} counts as an empty text here, and differs from one at {title}."
+_REPLACED = "The default in this test replaces {value} in {{key}} at {{title}}, too."
 _BLANK = "A value of {key} of white space only counts as none at {title}, and as a value here."
 _BLANK_OF_ANY_TYPE = (
     "False, an empty list and white space only in {key} count as none at {title}, and as a value"
@@ -215,10 +218,17 @@ class Conditions:
         if read_as not in {data_type, None}:
             raise ByHand(_TEST)  # The reading is a filter of the source, such as `lower`.
         self._values.fields.require(source, data_type, literal)
-        if data_type in {DataType.TEXT, DataType.BOOLEAN} and operator not in {"==", "!="}:
+        is_order = operator not in {"==", "!="}
+        if data_type in {DataType.TEXT, DataType.BOOLEAN} and is_order:
             raise ByHand("Texts have no order here. Write this condition for the other ESP.")
         if data_type is DataType.TEXT:
-            self._warn_of_texts(source, Feature.TEXT_EQUALITY)
+            self._warn_of(source, Feature.TEXT_EQUALITY)
+        elif data_type is DataType.NUMBER:
+            self._warn_of(source, Feature.ORDER if is_order else Feature.NUMBER_EQUALITY)
+        # The default is another value than each number and boolean.
+        is_zero = isinstance(literal, int | float) and _OF_ZERO[operator](0, literal)
+        if is_zero != (operator == "!="):
+            self._warn_of_default(source, left)
         compared = _comparison(source, _OPERATORS[operator], literal)
         # Liquid reads a missing value as 0 if it reads it as a number.
         readings = self._values.profile.conditions.readings
@@ -254,6 +264,7 @@ class Conditions:
             self._warn(source, _BLANK if is_text else _BLANK_OF_ANY_TYPE)
         elif not _shows_nothing_for_null(left):
             self._warn(source, _MISSING)
+        self._warn_of_default(source, left)
         return _comparison(source, Operator.IS_SET if operator == "!=" else Operator.IS_NOT_SET)
 
     def _contains(self, whole: Expression, part: str) -> Condition:
@@ -262,7 +273,7 @@ class Conditions:
             self._warn(source, _LIST)
         literal = _checked(text_literal, part)
         self._values.fields.require(source, DataType.TEXT)
-        self._warn_of_texts(source, Feature.CONTAINS)
+        self._warn_of(source, Feature.CONTAINS)
         return _comparison(source, Operator.CONTAINS, literal)
 
     def _operand(self, value: Expression) -> SourceField:
@@ -278,11 +289,17 @@ class Conditions:
             self._warn(source, _UNKNOWN_TYPE_IN_LIQUID if is_liquid else _UNKNOWN_TYPE)
         return data_type or DataType.TEXT
 
-    def _warn_of_texts(self, source: SourceField, feature: Feature) -> None:
-        """Add the caveats about how the ESP compares texts: content compares all characters."""
+    def _warn_of(self, source: SourceField, feature: Feature) -> None:
+        """Add the caveats about how the ESP compares values: content compares all of a value."""
         for caveat in self._values.profile.conditions.caveats.get(feature, ()):
-            if caveat.code in _COMPARISONS_OF_TEXTS:
+            if caveat.code in _COMPARISONS:
                 self._warn(source, caveat.message)
+
+    def _warn_of_default(self, source: SourceField, value: Expression) -> None:
+        """Add the caveat that a default in the test replaces values, if there is one."""
+        replaced = self._values.replaced_values(source)
+        if replaced and self._values.has_default(value):
+            self._warn(source, _REPLACED.format(value=replaced))
 
     def _warn(self, source: SourceField, caveat: str) -> None:
         self._caveats[source.key, caveat] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -13,6 +14,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
@@ -67,8 +69,11 @@ _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 """The name in a code of a system value."""
 _WORD = re.compile(r"[\w@]+")
 
-_Variables: TypeAlias = dict[str, Expression | None]
-"""The values of variables, by their names: None is one that is by hand."""
+_Variables: TypeAlias = ChainMap[str, Expression | None]
+"""The values of variables, by their names: None is one that is by hand.
+
+Each branch of a block has a map of its own. The variable of a loop has a name without a second one.
+"""
 _TRUE, _FALSE = Literal(value=True), Literal(value=False)
 
 
@@ -123,6 +128,7 @@ class Reader:
     fields: SourceFields
     exact: bool
     is_html: bool
+    html: Html
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
     texts: Sequence[tuple[int, int, Result]] = ()
@@ -135,7 +141,7 @@ class Reader:
     kept_variables: dict[int, str] = field(init=False, factory=dict)
     """The names that assignments give which stay, by their offsets."""
     _tests: int = field(init=False, default=0)
-    _variables: _Variables = field(init=False, factory=dict)
+    _variables: _Variables = field(init=False, factory=ChainMap)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
     """The offsets of the assignments, by the names of their variables."""
     _values: Values = field(init=False)
@@ -226,11 +232,12 @@ class Reader:
                 self._output(node)
 
     def _output(self, node: Output | Opaque) -> None:
-        if evolve(node, start=0, end=0) in _dropped(self.profile):
+        shown = _without_place(node)
+        if shown in _dropped(self.profile):
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
-        system = _system_codes(self.profile).get(evolve(node, start=0, end=0))
+        system = _system_codes(self.profile).get(shown)
         if system is not None and not self.fields.hides_names:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
@@ -301,7 +308,7 @@ class Reader:
         return escape(given) if self.is_html else given
 
     def _opaque(self, node: Opaque) -> None:
-        """Convert a tag that shows a whole link, with its text."""
+        """Convert a tag that shows a whole link, with its text. Attributes contain the address."""
         name, title = node.name, self.profile.title
         if name in self.profile.vocabulary.tags_with_text and self.is_html:
             for system, code in self.profile.system_codes.items():
@@ -310,7 +317,9 @@ class Reader:
                     match node.arguments:
                         case (Literal(str() as written), *_):
                             text = written
-                    link = f'<a href="{self._system_code(system)}">{escape(text)}</a>'
+                    link = self._system_code(system)
+                    if self.html.at(node.start).kind is Kind.TEXT:
+                        link = f'<a href="{link}">{escape(text)}</a>'
                     self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
                     return
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
@@ -392,8 +401,8 @@ class Reader:
             ("else", ()) if found is None else (word + found[0], found[1])
             for word, found in zip(words, read, strict=False)
         ]
-        before = self._variables
-        self._variables = _merged(tests, before, self._branches(node, tags, "/if"))
+        after = self._branches(node, tags, "/if")
+        self._variables.update(_merged(tests, self._variables, after))
 
     def _find_guarded(self, node: Condition) -> Loop | None:
         """Return the loop that shows the same as the block, which only tests whether it has items.
@@ -415,14 +424,12 @@ class Reader:
             raise ByHand(_LOOP)
         if len(self.fields.loops) >= MAX_LOOP_DEPTH:
             raise ByHand(_DEPTH)
-        item = self.fields.find_item(self._resolve(node.items), node.variables)
+        names = {each: f"{each} {node.start}" for each in node.variables}
+        item = self.fields.find_item(self._resolve(node.items), names)
         # A round can read what the one before has set, and the code after it what the last one has.
-        before = {**self._variables, **dict.fromkeys(each.name for each in _assignments(node))}
-        self._variables = {
-            name: None if _mentions(value, node.variables) else value
-            for name, value in before.items()
-            if name not in node.variables
-        }
+        before = self._variables
+        before.update(dict.fromkeys(each.name for each in _assignments(node)))
+        self._variables = before.new_child({each: Path((names[each],)) for each in names})
         tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
         tags += [("else", ())] * (len(node.branches) - 1)
         self._branches(node, tags, "/each", item)
@@ -453,10 +460,11 @@ class Reader:
                     self._add_trim(node.start, self._trims(branch.start, branch.end)[0], "")
             else:
                 self._convert_tag(node.start, branch.start, branch.end, code, caveats)
-            self._variables = dict(before)
+            self._variables = before.new_child()
             with self.fields.inside(item if is_first else None):
                 self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
+        self._variables = before
         last = find_closing(node)
         if is_blank:
             self._note(last, ())
@@ -502,8 +510,9 @@ class Reader:
         for each in _assignments(node):
             self._variables[each.name] = None
             self.kept_variables[each.start] = each.name
-        for name in {*_WORD.findall(self.text, node.start, node.end)} & {*self._variables}:
-            self._variables[name] = None
+        for name in {*_WORD.findall(self.text, node.start, node.end)}:
+            if name in self._variables:
+                self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
         start, text = node.start, self.text[node.start : node.end]
@@ -556,18 +565,6 @@ def _assignments(node: Node) -> Iterator[Assignment]:
     return (each for each in walk([node]) if isinstance(each, Assignment))
 
 
-def _mentions(value: Expression | None, names: Collection[str]) -> bool:
-    """Return whether the value reads one of the names."""
-    match value:
-        case Path((str() as name, *_)):
-            return name in names
-        case Filtered(inner):
-            return _mentions(inner, names)
-        case Operation(_, operands) | Call(_, operands):
-            return any(_mentions(each, names) for each in operands)
-    return False
-
-
 def _exceeds(value: Expression, limit: int) -> bool:
     """Return whether the expression has more parts than the limit."""
     rest = [value]
@@ -584,14 +581,14 @@ def _exceeds(value: Expression, limit: int) -> bool:
 
 def _merged(
     tests: Sequence[Expression | None], before: _Variables, after: Sequence[_Variables]
-) -> _Variables:
-    """Return the variables after a block, with values that depend on its tests.
+) -> Mapping[str, Expression | None]:
+    """Return the variables that a block changes, with values that depend on its tests.
 
     A variable that is true or false in each case is a condition itself. Any other one that has a
     value in each case is a choice.
     """
-    merged: _Variables = {}
-    for name in dict.fromkeys(name for each in (before, *after) for name in each):
+    merged: dict[str, Expression | None] = {}
+    for name in dict.fromkeys(chain.from_iterable(each.maps[0] for each in after)):
         values = [each.get(name) for each in after]
         if tests[-1] is not None:
             values.append(before.get(name))
@@ -638,11 +635,16 @@ def _as_condition(
     return found
 
 
+def _without_place(node: Node) -> Expression | Node:
+    """Return what a tag shows, or the tag without its place."""
+    return node.value if isinstance(node, Output) else evolve(node, start=0, end=0)
+
+
 @cache
-def _dropped(profile: Profile) -> Collection[Node]:
-    """Return the tags that have no meaning at other ESPs."""
+def _dropped(profile: Profile) -> Collection[Expression | Node]:
+    """Return the tags that have no meaning at other ESPs, without their places."""
     codes = () if profile.dropped is None else profile.dropped.tags
-    return [evolve(read_tree(profile, code)[0], start=0, end=0) for code in codes]
+    return {_without_place(read_tree(profile, code)[0]) for code in codes}
 
 
 @cache
@@ -651,18 +653,20 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
     only = profile.email_only
     nodes = () if only is None else read_tree(profile, f"{only.opening}x{only.closing}")
     blocks = [[b.test for b in each.branches] for each in nodes if isinstance(each, Condition)]
-    return [*blocks, *([each.value] for each in _dropped(profile) if isinstance(each, Output))]
+    shown = [[each] for each in _dropped(profile) if isinstance(each, Expression)]
+    return [*blocks, *shown]
 
 
 @cache
-def _system_codes(profile: Profile) -> Mapping[Node, SystemValue]:
-    """Return the system values by the nodes of their codes, and of others that show the same."""
-    found: dict[Node, SystemValue] = {}
+def _system_codes(profile: Profile) -> Mapping[Expression | Node, SystemValue]:
+    """Return the system values by their codes without places, and by others that show the same."""
+    found: dict[Expression | Node, SystemValue] = {}
     for value, code in profile.system_codes.items():
         if isinstance(code, SystemCode):
-            others = [_NAME.sub(name, code.code, count=1) for name in code.also]
+            also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
+            others = [_NAME.sub(name, code.code, count=1) for name in also]
             for each in (code.code, *(others if len(_NAME.findall(code.code)) == 1 else ())):
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    found.setdefault(evolve(nodes[0], start=0, end=0), value)
+                    found.setdefault(_without_place(nodes[0]), value)
     return found

@@ -94,7 +94,7 @@ class SourceField:
 
 @frozen
 class LoopItem:
-    """The item of a loop over `items`: its names in the source, and its variable in content.
+    """The item of a loop over `items`: the names that tags read, and its variable in content.
 
     `list` is the list in the source.
     """
@@ -148,17 +148,20 @@ class SourceFields:
             self._found[parts] = self._read(parts)
         return self._found[parts]
 
-    def find_item(self, items: Expression, names: Sequence[str]) -> LoopItem:
-        """Return the item of a loop over the list, with these names. Raises: ByHand."""
+    def find_item(self, items: Expression, names: Mapping[str, str]) -> LoopItem:
+        """Return the item of a loop over the list. Raises: ByHand.
+
+        `names` are those that its tags read, by the names of its variables.
+        """
         source = self.find(items)
         path = find_path(items, self._profile.vocabulary)
         if source is None or path is None or not isinstance(source.key, DataPath):
             raise ByHand(_NO_LIST)
-        name = names[0] if names else "item"
+        name = next(iter(names), "item")
         if any(name == each.variable for each in self._loops):
             name += str(len(self._loops) + 1)
         outer = self._loops[-1].list if self._loops else ()
-        return LoopItem(source.key, tuple(names), name, (*outer, *path, "[]"))
+        return LoopItem(source.key, tuple(names.values()), name, (*outer, *path, "[]"))
 
     @contextmanager
     def inside(self, item: LoopItem | None) -> Iterator[None]:

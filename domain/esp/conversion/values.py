@@ -13,7 +13,14 @@ from typing import TypeAlias
 
 from attrs import Factory, define, evolve, field, frozen
 
-from ...content.filters import DateStyle, Filter, FilterName, apply_filters, find_type_error
+from ...content.filters import (
+    DateStyle,
+    Filter,
+    FilterName,
+    apply_filters,
+    find_type_error,
+    parse_filter,
+)
 from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..filtered_codes import filter_code
@@ -24,20 +31,24 @@ from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
 from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
 
-_ARGUMENTS: Mapping[FilterName, Sequence[int | DateStyle | None]] = {
-    FilterName.TRUNCATE: (int(LENGTH),),
+_ARITHMETIC = (FilterName.PLUS, FilterName.MINUS, FilterName.TIMES)
+_ARGUMENTS: Mapping[FilterName, Sequence[int | str | DateStyle | None]] = {
     FilterName.NUMBER: range(5),
     FilterName.DATE: tuple(DateStyle),
-    # Whether a value is a number or a list is not known, so these filters stay by hand.
-    **dict.fromkeys((FilterName.PLUS, FilterName.MINUS, FilterName.TIMES), ()),
-    **dict.fromkeys((FilterName.FIRST, FilterName.JOIN), ()),
+    FilterName.JOIN: (DEFAULT,),
+    **dict.fromkeys((FilterName.TRUNCATE, *_ARITHMETIC), (int(LENGTH),)),
 }
-_TYPES = {FilterName.NUMBER: DataType.NUMBER, FilterName.DATE: DataType.DATE}
+_TYPES = {
+    FilterName.DATE: DataType.DATE,
+    **dict.fromkeys((FilterName.NUMBER, *_ARITHMETIC), DataType.NUMBER),
+}
+_OF_LISTS = {FilterName.FIRST, FilterName.JOIN}
 _UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
 """Filters and functions that change only how HTML or a link in a value is shown."""
 
 _RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
 _NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
+_NONE = "At {title}, a value of {key} that is missing or null can be shown as the word None."
 _REPLACED = "{title} shows the default instead of {value}, too."
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
@@ -60,6 +71,10 @@ class _Reading:
 
     steps: list[_Step] = Factory(list)
     caveats: list[str] = Factory(list)
+    is_replaced: bool = False
+    """Whether the default of the ESP replaces the value."""
+    is_looked_up: bool = False
+    """Whether a filter reads the value as a member."""
     is_escaped: bool = False
     """Whether a filter or function changes only how HTML or a link in the value is shown."""
 
@@ -70,17 +85,23 @@ class Values:
 
     profile: Profile
     fields: SourceFields
-    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]]] = field(
+    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]] | str] = field(
         init=False, factory=dict
     )
-    """What equal values in the same loops have become."""
+    """What equal values in the same loops have become, or why they are by hand."""
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
         key = self.fields.loops, value
         if key not in self._references:
-            self._references[key] = self._reference(value)
-        return self._references[key]
+            try:
+                self._references[key] = self._reference(value)
+            except ByHand as reason:
+                self._references[key] = str(reason)
+        found = self._references[key]
+        if isinstance(found, str):
+            raise ByHand(found)
+        return found
 
     def _reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         reading = _Reading()
@@ -93,11 +114,15 @@ class Values:
                 continue
             if not filters:
                 self.fields.require(source, _TYPES.get(step.name, DataType.TEXT))
+            if default and step.name in _OF_LISTS:
+                raise ByHand(_FILTER.format(name=step.name.value))
             if default and find_type_error([step], DataType.TEXT) is None:
                 default = str(apply_filters(default, [step]))
             filters.append(step)
         if default and not filters:
             reading.caveats += self._replaced(source, default)
+        if reading.is_looked_up and not any(isinstance(each, str) for each in reading.steps):
+            reading.caveats.append(_NONE.format(title=self.profile.title, key=source.key))
         parts = [source.reference, *map(str, filters)]
         if default:
             parts.append(f"default: {quoted(default)}")
@@ -133,19 +158,30 @@ class Values:
         return None if source is None else (source, None)
 
     def _replaced(self, source: SourceField, default: str) -> Iterator[str]:
-        """Yield the values that are not missing, and for which the source shows the default."""
-        replaced = self.profile.insertion.default_also_replaces
+        """Yield that the source shows the default instead of other values, if it does."""
         if self.fields.type_of(source) is None and not default.isdecimal():
             source.is_shown_as_text = True
-        data_type = self.fields.type_of(source)
-        values = [value for key, value in replaced.items() if data_type in {key, None}]
+        values = self.replaced_values(source)
         if values:
-            yield _REPLACED.format(title=self.profile.title, value=" and ".join(values))
+            yield _REPLACED.format(title=self.profile.title, value=values)
+
+    def replaced_values(self, source: SourceField) -> str:
+        """Return the values that are not missing, and that the default of the ESP replaces."""
+        data_type = self.fields.type_of(source)
+        replaced = self.profile.insertion.default_also_replaces
+        return " and ".join(value for key, value in replaced.items() if data_type in {key, None})
+
+    def has_default(self, value: Expression) -> bool:
+        """Return whether the default of the ESP, also an empty one, replaces the value."""
+        reading = _Reading()
+        self._peel(value, reading)
+        return reading.is_replaced
 
     def _peel(self, value: Expression, reading: _Reading) -> SourceField:
         """Return the field, and note the steps from the last one."""
         while (source := self.fields.find(value)) is None:
             value = self._inner(value, reading)
+        reading.is_looked_up = isinstance(value, Filtered)
         return source
 
     def _inner(self, value: Expression, reading: _Reading) -> Expression:
@@ -154,6 +190,7 @@ class Values:
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, value, slots):
                 reading.steps.append(_step(pattern, slots))
+                reading.is_replaced |= pattern.filter is None
                 return _as_path(slots[SLOT])
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
@@ -261,12 +298,16 @@ def _as_path(value: Expression) -> Expression:
 def _step(pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
     if pattern.filter is None:
         return _text((slots[DEFAULT],))
-    if pattern.filter.argument == int(LENGTH):
-        match slots[LENGTH]:
-            case Literal(int() as length) if 1 <= length <= 1_000:
-                return Filter(pattern.filter.name, length)
-        raise ByHand("Write a length from 1 to 1,000.")
-    return pattern.filter
+    argument = slots.get(str(pattern.filter.argument))
+    match argument:
+        case None:
+            return pattern.filter
+        case Literal(str() | int() | float() as written) if not isinstance(written, bool):
+            found = parse_filter(pattern.filter.name.value, written)
+            if isinstance(found, Filter):
+                return found
+            raise ByHand(found.message)
+    raise ByHand(_FILTER.format(name=pattern.filter.name.value))
 
 
 def _text(arguments: Sequence[Expression]) -> str:

@@ -57,7 +57,8 @@ PROFILE = Profile(
             " with a letter."
         ),
         forms=(Form(r"[a-z][a-z0-9_]{0,99}", "contact.NAME"),),
-        # No source establishes the name of a standard field, so all are derived from keys.
+        # github.com/HubSpot/hubspot-api-nodejs and developers.hubspot.com/docs/api/crm/contacts
+        standard_fields={"first_name": "firstname", "last_name": "lastname", "email": "email"},
         creation=Creation(
             "Create the contact property NAME: POST /crm/v3/properties/contacts.", Evidence.VENDOR
         ),

@@ -90,34 +90,34 @@ def test_the_same_name_for_two_fields_blames_the_command(names):
 
 
 def test_a_similar_name_that_the_last_sync_found_is_offered(cli, core, acme, tmp_path):
-    core.fields.create_field(acme, FieldDraft(name="First name", data_type=DataType.TEXT))
+    core.fields.create_field(acme, FieldDraft(name="Shoe size", data_type=DataType.TEXT))
     hubspot = core.integrations.create_integration(acme, esp=Esp("hubspot"), name="CRM")
-    sync(core, hubspot, "firstname", "lastname")
-    command = "To set one: `integrations names 1 --set first_name=firstname`."
-    state = "The field first_name is first_name at HubSpot (the last sync did not find it, but"
+    sync(core, hubspot, "shoesize", "hatsize")
+    command = "To set one: `integrations names 1 --set shoe_size=shoesize`."
+    state = "The field shoe_size is shoe_size at HubSpot (the last sync did not find it, but"
     target = ("--organization", acme)
     listed = cli("integrations", "names", hubspot.id, *target)
-    assert listed.err == f"{state} firstname). {command}\n"
-    codes = cli("fields", "codes", "first_name", *target)
-    assert f"{state} firstname). {command}\n" in codes.err
+    assert listed.err == f"{state} shoesize). {command}\n"
+    codes = cli("fields", "codes", "shoe_size", *target)
+    assert f"{state} shoesize). {command}\n" in codes.err
     assert "To create it" not in codes.err
     email = tmp_path / "email.txt"
-    email.write_text("{{recipient.first_name}}")
+    email.write_text("{{recipient.shoe_size}}")
     for options in ((), ("--allow-mistakes",)):
         exported = cli("content", "export", *target, "--integration", 1, *options, email)
         mistake, proposal, *_ = exported.err.splitlines()
         assert mistake == (
-            f"Mistake: Line 1, column 1: {state} firstname). If firstname is this field, set its"
+            f"Mistake: Line 1, column 1: {state} shoesize). If shoesize is this field, set its"
             " name at integration 1. Otherwise, create this field there, and sync the integration."
         )
         assert proposal == f"    {command}"
     compiled = cli(
-        "conditions", "compile", *target, "--integration", 1, "--then", "A", "first_name is set"
+        "conditions", "compile", *target, "--integration", 1, "--then", "A", "shoe_size is set"
     )
-    assert "If firstname is this field, set its name at integration 1." in compiled.err
+    assert "If shoesize is this field, set its name at integration 1." in compiled.err
     _, _, option = command.rstrip("`.").partition("--set ")
     assert cli("integrations", "names", 1, *target, "--set", option).table()[1:] == [
-        "first_name  firstname  integration  found  -"
+        "shoe_size  shoesize  integration  found  -"
     ]
 
 

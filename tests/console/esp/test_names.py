@@ -73,16 +73,16 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(
     console: Console, dana: Browser
 ) -> None:
     integrations = console.core.integrations
-    field = console.add_field(key="first_name", name="First name")
+    field = console.add_field(key="shoe_size", name="Shoe size")
     hubspot = integrations.create_integration(console.acme.id, esp=Esp("hubspot"), name="CRM")
-    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("firstname", "city")]
+    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("shoesize", "city")]
     integrations.sync_fields(console.acme.id, hubspot.id, reported)
     path = f"{console.settings}/integrations/{hubspot.id}/names"
     content = dana.get(f"/console/o/{console.acme.id}/content")
-    inputs = {"content": "{{recipient.first_name}}", "target": str(hubspot.id)}
+    inputs = {"content": "{{recipient.shoe_size}}", "target": str(hubspot.id)}
     listed = dana.get(path)
-    assert "first_nameThe last sync found firstname" in listed.text
-    state = "is first_name at HubSpot (the last sync did not find it, but firstname)."
+    assert "shoe_sizeThe last sync found shoesize" in listed.text
+    state = "is shoe_size at HubSpot (the last sync did not find it, but shoesize)."
     shown = [
         dana.get(f"{console.fields}/{field.id}"),
         dana.submit(content, inputs),
@@ -91,10 +91,10 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(
     assert [state in each.text for each in shown] == [True] * 3
     assert [each.status for each in shown] == [200, 422, 200]
     for page in (listed, *shown):
-        assert page.links["Set the name firstname"] == f"{path}?key=first_name&name=firstname"
-    form = dana.get(f"{path}?key=first_name&name=firstname")
-    page = dana.follow(submit(dana, form, "first_name", "firstname"))
-    assert "First name first_name firstnameset here Found" in page.text
+        assert page.links["Set the name shoesize"] == f"{path}?key=shoe_size&name=shoesize"
+    form = dana.get(f"{path}?key=shoe_size&name=shoesize")
+    page = dana.follow(submit(dana, form, "shoe_size", "shoesize"))
+    assert "Shoe size shoe_size shoesizeset here Found" in page.text
 
 
 def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser) -> None:

@@ -246,12 +246,12 @@ class TestSimilarNames:
 
     def test_are_not_those_that_other_api_or_manual_fields_have(self):
         organization = Organization(Esp("hubspot"))
-        field = organization.define("first_name")
-        organization.sync(ONE, "firstname")
-        assert organization.names.find_similar(field, ONE) == ("firstname",)
-        organization.delete(organization.get("firstname"))
-        organization.define("firstname")
-        organization.sync(ONE, "firstname")
+        field = organization.define("shoe_size")
+        organization.sync(ONE, "shoesize")
+        assert organization.names.find_similar(field, ONE) == ("shoesize",)
+        organization.delete(organization.get("shoesize"))
+        organization.define("shoesize")
+        organization.sync(ONE, "shoesize")
         assert organization.names.find_similar(field, ONE) == ()
 
     def test_are_not_those_that_are_set_for_another_field(self):

@@ -81,10 +81,10 @@ def test_proposals_differ_from_names_in_use():
 
 def test_a_similar_name_is_proposed_to_one_field_only():
     organization = Organization(Esp("hubspot"))
-    organization.define("first_name")
-    organization.define("f_irst_name")
-    organization.sync(ONE, "firstname")
-    assert proposed(organization) == {"first_name": "firstname"}
+    organization.define("shoe_size")
+    organization.define("s_hoe_size")
+    organization.sync(ONE, "shoesize")
+    assert proposed(organization) == {"shoe_size": "shoesize"}
 
 
 def with_keys(*keys):
