@@ -412,6 +412,15 @@ def test_code_for_the_editor_and_the_campaigns_of_the_source_is_dropped():
     ]
 
 
+def test_the_preview_text_and_the_regions_of_klaviyo_are_dropped():
+    source = '<div data-klaviyo-region="true">{% render_variable preview_text %}</div>'
+
+    converted = convert(source, read="klaviyo", write="braze")
+
+    assert converted.content == "<div></div>"
+    assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
+
+
 def test_a_block_for_the_archive_stays_by_hand():
     converted = convert("*|IF:ARCHIVE_PAGE|*a*|END:IF|*", read="mailchimp", write="braze")
 
