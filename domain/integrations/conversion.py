@@ -291,6 +291,7 @@ class _Conversion:
             fields=fields,
             exact=self._options.exact,
             is_html=self._is_html,
+            html=self._html,
             given=self._given,
             refused=self._refused,
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],

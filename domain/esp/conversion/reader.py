@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
@@ -127,6 +128,7 @@ class Reader:
     fields: SourceFields
     exact: bool
     is_html: bool
+    html: Html
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
     texts: Sequence[tuple[int, int, Result]] = ()
@@ -304,7 +306,7 @@ class Reader:
         return escape(given) if self.is_html else given
 
     def _opaque(self, node: Opaque) -> None:
-        """Convert a tag that shows a whole link, with its text."""
+        """Convert a tag that shows a whole link, with its text. Attributes contain the address."""
         name, title = node.name, self.profile.title
         if name in self.profile.vocabulary.tags_with_text and self.is_html:
             for system, code in self.profile.system_codes.items():
@@ -313,7 +315,9 @@ class Reader:
                     match node.arguments:
                         case (Literal(str() as written), *_):
                             text = written
-                    link = f'<a href="{self._system_code(system)}">{escape(text)}</a>'
+                    link = self._system_code(system)
+                    if self.html.at(node.start).kind is Kind.TEXT:
+                        link = f'<a href="{link}">{escape(text)}</a>'
                     self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
                     return
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
@@ -657,7 +661,8 @@ def _system_codes(profile: Profile) -> Mapping[Expression | Node, SystemValue]:
     found: dict[Expression | Node, SystemValue] = {}
     for value, code in profile.system_codes.items():
         if isinstance(code, SystemCode):
-            others = [_NAME.sub(name, code.code, count=1) for name in code.also]
+            also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
+            others = [_NAME.sub(name, code.code, count=1) for name in also]
             for each in (code.code, *(others if len(_NAME.findall(code.code)) == 1 else ())):
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:

@@ -458,6 +458,17 @@ def test_the_standard_fields_of_hubspot_are_those_of_the_target():
     assert re.findall(r"\$\{\w+\}", converted.content) == ["${first_name}", "${email_address}"]
 
 
+def test_a_tag_that_shows_a_whole_link_becomes_one_where_text_is():
+    source = '<p>{% unsubscribe %} {% web_view %}</p><a href="{% unsubscribe %}">No more</a>'
+    converted = convert(source, read="klaviyo", write="iterable")
+    assert converted.content == (
+        '<p><a href="{{unsubscribeUrl}}">Unsubscribe</a>'
+        ' <a href="{{viewInBrowserUrl}}">Web view</a></p>'
+        '<a href="{{unsubscribeUrl}}">No more</a>'
+    )
+    assert {each.outcome for each in converted.tags} == {Outcome.CAVEAT}
+
+
 def test_characters_for_private_use_stay_beside_a_tag_by_hand():
     every = "".join(map(chr, range(0xE000, 0xF900)))
     for text in (every, "\ue0000\ue001 \ue000", "\ue0000\ue0010\ue001"):
