@@ -469,6 +469,16 @@ def test_a_tag_that_shows_a_whole_link_becomes_one_where_text_is():
     assert {each.outcome for each in converted.tags} == {Outcome.CAVEAT}
 
 
+@pytest.mark.parametrize(
+    ("compared", "literal"),
+    [("01234", '"01234"'), ("1.10", '"1.10"'), ("75001", "75001"), ("0", "0"), ("-1.5", "-1.5")],
+)
+def test_digits_that_no_number_shows_are_text(compared, literal):
+    source = f"*|IF:ZIP={compared}|*a*|END:IF|*"
+    converted = convert(source, read="mailchimp", write="portable")
+    assert converted.content == f"{{{{#if recipient.zip = {literal}}}}}a{{{{/if}}}}"
+
+
 def test_characters_for_private_use_stay_beside_a_tag_by_hand():
     every = "".join(map(chr, range(0xE000, 0xF900)))
     for text in (every, "\ue0000\ue001 \ue000", "\ue0000\ue0010\ue001"):
