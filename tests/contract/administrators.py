@@ -54,6 +54,7 @@ from .examples import (
     a_link,
     an_invitation_draft,
     grant,
+    in_pairs,
     must_not_be_called,
     permit_change,
     permit_organization,
@@ -107,9 +108,7 @@ class AdministratorCases:
 
     max_wait: float
 
-    @pytest.mark.parametrize("email", EMAILS)
-    @pytest.mark.parametrize("role", Role)
-    @pytest.mark.parametrize("at", [each for each in INSTANTS if each < max(INSTANTS)])
+    @in_pairs(email=EMAILS, role=Role, at=[each for each in INSTANTS if each < max(INSTANTS)])
     def test_a_new_administrator_is_stored_unchanged(
         self,
         administrators: AdministratorRepository,
@@ -310,39 +309,40 @@ class AdministratorCases:
         assert [storage.sessions.find(digest) is None for digest in digests] == [False, True]
 
     @by_administrator_id
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_has_no_administrator(
         self,
         administrators: AdministratorRepository,
         ours: OrganizationId,
         dana: Administrator,
         call: Call,
-        never_assigned: int,
     ) -> None:
-        with pytest.raises(AdministratorNotFound):
-            call(administrators, ours, AdministratorId(never_assigned))
-        with pytest.raises(AdministratorNotFound):
-            call(administrators, OrganizationId(never_assigned), dana.id)
-        with pytest.raises(AdministratorNotFound):
-            administrators.add_link(
-                a_link(
-                    dana, SecretToken.generate(), administrator_id=AdministratorId(never_assigned)
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(AdministratorNotFound):
+                call(administrators, ours, AdministratorId(never_assigned))
+            with pytest.raises(AdministratorNotFound):
+                call(administrators, OrganizationId(never_assigned), dana.id)
+            with pytest.raises(AdministratorNotFound):
+                administrators.add_link(
+                    a_link(
+                        dana,
+                        SecretToken.generate(),
+                        administrator_id=AdministratorId(never_assigned),
+                    )
                 )
-            )
-        administrators.replace_password_hash(AdministratorId(never_assigned), "old", "new")
-        assert administrators.all(ours) == (dana,)
+            administrators.replace_password_hash(AdministratorId(never_assigned), "old", "new")
+            assert administrators.all(ours) == (dana,)
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_listing_and_inviting_require_an_organization(
-        self, administrators: AdministratorRepository, dana: Administrator, never_assigned: int
+        self, administrators: AdministratorRepository, dana: Administrator
     ) -> None:
-        unknown = OrganizationId(never_assigned)
-        with pytest.raises(OrganizationNotFound):
-            administrators.all(unknown)
-        with pytest.raises(OrganizationNotFound):
-            administrators.invitations(unknown)
-        with pytest.raises(OrganizationNotFound):
-            administrators.invite(unknown, an_invitation_draft(dana.email))
+        for never_assigned in NEVER_ASSIGNED:
+            unknown = OrganizationId(never_assigned)
+            with pytest.raises(OrganizationNotFound):
+                administrators.all(unknown)
+            with pytest.raises(OrganizationNotFound):
+                administrators.invitations(unknown)
+            with pytest.raises(OrganizationNotFound):
+                administrators.invite(unknown, an_invitation_draft(dana.email))
 
     @by_administrator_id
     def test_another_organizations_administrator_is_not_found(
@@ -451,9 +451,7 @@ class AdministratorCases:
 class InvitationCases:
     """Cases for pending memberships."""
 
-    @pytest.mark.parametrize("email", EMAILS)
-    @pytest.mark.parametrize("role", Role)
-    @pytest.mark.parametrize("at", INSTANTS)
+    @in_pairs(email=EMAILS, role=Role, at=INSTANTS)
     def test_an_invitation_is_stored_unchanged_and_gives_no_access(
         self,
         administrators: AdministratorRepository,

@@ -27,7 +27,15 @@ from recipient_fields.domain import (
 
 from .assertions import assert_found, exact
 from .concurrency import race
-from .examples import INSTANTS, LATER, NEVER_ASSIGNED, NOW, a_grant, must_not_be_called
+from .examples import (
+    INSTANTS,
+    LATER,
+    NEVER_ASSIGNED,
+    NOW,
+    a_grant,
+    in_pairs,
+    must_not_be_called,
+)
 
 Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
 
@@ -53,10 +61,12 @@ class ApiKeyCases:
         """Return an active key."""
         return api_keys.add(a_grant(ours))
 
-    @pytest.mark.parametrize("access", Access)
-    @pytest.mark.parametrize("lifetime", [None, timedelta(seconds=1), timedelta(days=366)])
-    @pytest.mark.parametrize("name", ["CI", "Größe 😀", "😀" * 100])
-    @pytest.mark.parametrize("by", [None, "operator", "dana@größe.example"])
+    @in_pairs(
+        access=Access,
+        lifetime=[None, timedelta(seconds=1), timedelta(days=366)],
+        name=["CI", "Größe 😀", "😀" * 100],
+        by=[None, "operator", "dana@größe.example"],
+    )
     def test_a_stored_key_equals_its_grant(
         self,
         api_keys: ApiKeyRepository,
@@ -254,13 +264,13 @@ class ApiKeyCases:
         assert_found(api_keys, revoked)
         assert successor.last_used_at is None
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_has_no_key(
-        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey, never_assigned: int
+        self, api_keys: ApiKeyRepository, ours: OrganizationId, key: ApiKey
     ) -> None:
-        key_id = ApiKeyId(never_assigned)
-        for call in BY_KEY_ID.values():
-            with pytest.raises(ApiKeyNotFound):
-                call(api_keys, ours, key_id)
-        api_keys.record_use(ours, key_id, LATER)
-        assert api_keys.all(ours) == (key,)
+        for never_assigned in NEVER_ASSIGNED:
+            key_id = ApiKeyId(never_assigned)
+            for call in BY_KEY_ID.values():
+                with pytest.raises(ApiKeyNotFound):
+                    call(api_keys, ours, key_id)
+            api_keys.record_use(ours, key_id, LATER)
+            assert api_keys.all(ours) == (key,)

@@ -96,21 +96,20 @@ class CatalogViewCases:
                 found = look(fields, other.organization_id, lambda view: view.find(field.id))  # noqa: B023
                 assert found is None
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_a_plan_finds_no_field_that_does_not_exist(
         self,
         fields: FieldRepository,
         catalogs: tuple[Catalog, Catalog],
-        never_assigned: int,
     ) -> None:
-        for catalog in catalogs:
-            for reference in (FieldId(never_assigned), FieldKey("unknown")):
-                found = look(
-                    fields,
-                    catalog.organization_id,
-                    lambda view: view.find(reference),  # noqa: B023
-                )
-                assert found is None
+        for never_assigned in NEVER_ASSIGNED:
+            for catalog in catalogs:
+                for reference in (FieldId(never_assigned), FieldKey("unknown")):
+                    found = look(
+                        fields,
+                        catalog.organization_id,
+                        lambda view: view.find(reference),  # noqa: B023
+                    )
+                    assert found is None
 
     def test_a_plan_counts_the_fields_of_a_source(
         self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog]
@@ -136,41 +135,41 @@ class CatalogViewCases:
         look(fields, ours, lambda view: view.find(FieldKey("city")))
         assert fields.all(ours) == catalogs[0]
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_organization_that_does_not_exist_has_no_fields(
-        self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog], never_assigned: int
+        self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog]
     ) -> None:
-        missing = OrganizationId(never_assigned)
-        for field in catalogs[0].fields:
-            for reference in (field.id, field.key):
-                assert look(fields, missing, lambda view: view.find(reference)) is None  # noqa: B023
-        unreadable: tuple[Callable[[CatalogView], Any], ...] = (
-            lambda view: view.all(),
-            lambda view: view.count(Source.API),
-        )
-        for read in unreadable:
-            with pytest.raises(OrganizationNotFound):
-                look(fields, missing, read)
+        for never_assigned in NEVER_ASSIGNED:
+            missing = OrganizationId(never_assigned)
+            for field in catalogs[0].fields:
+                for reference in (field.id, field.key):
+                    assert look(fields, missing, lambda view: view.find(reference)) is None  # noqa: B023
+            unreadable: tuple[Callable[[CatalogView], Any], ...] = (
+                lambda view: view.all(),
+                lambda view: view.count(Source.API),
+            )
+            for read in unreadable:
+                with pytest.raises(OrganizationNotFound):
+                    look(fields, missing, read)
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_changes_of_an_organization_that_does_not_exist_are_not_stored(
-        self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog], never_assigned: int
+        self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog]
     ) -> None:
         city = catalogs[0].fields[0]
-        for changes in (
-            CatalogChanges.of(created=(a_definition(),)),
-            CatalogChanges.of(
-                updated=(Change(RecordedOperation.UPDATED, city, renaming("City 2")(city)),)
-            ),
-            CatalogChanges.of(deleted=(city,)),
-            CatalogChanges.of(restored=(city,)),
-        ):
-            with pytest.raises(OrganizationNotFound):
-                fields.change(
-                    OrganizationId(never_assigned),
-                    lambda _: changes,  # noqa: B023
-                    author=AUTHOR,
-                    at=LATER,
-                )
-        for catalog in catalogs:
-            assert fields.all(catalog.organization_id) == catalog
+        for never_assigned in NEVER_ASSIGNED:
+            for changes in (
+                CatalogChanges.of(created=(a_definition(),)),
+                CatalogChanges.of(
+                    updated=(Change(RecordedOperation.UPDATED, city, renaming("City 2")(city)),)
+                ),
+                CatalogChanges.of(deleted=(city,)),
+                CatalogChanges.of(restored=(city,)),
+            ):
+                with pytest.raises(OrganizationNotFound):
+                    fields.change(
+                        OrganizationId(never_assigned),
+                        lambda _: changes,  # noqa: B023
+                        author=AUTHOR,
+                        at=LATER,
+                    )
+            for catalog in catalogs:
+                assert fields.all(catalog.organization_id) == catalog

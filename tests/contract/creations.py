@@ -100,17 +100,17 @@ class CreationCases:
             outcomes.append(_without_ids(added))
         assert outcomes[0] == outcomes[1]
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_both_ways_to_create_a_field_require_an_organization(
-        self, fields: FieldRepository, never_assigned: int
+        self, fields: FieldRepository
     ) -> None:
-        organization_id = OrganizationId(never_assigned)
-        for definition, limit in product(
-            (a_definition(), a_definition(by=ADMINISTRATOR)), (None, 0, 1)
-        ):
-            for add in (add_field, add_with_plan):
-                with pytest.raises(OrganizationNotFound):
-                    add(fields, organization_id, definition, limit=limit, author=AUTHOR)
+        for never_assigned in NEVER_ASSIGNED:
+            organization_id = OrganizationId(never_assigned)
+            for definition, limit in product(
+                (a_definition(), a_definition(by=ADMINISTRATOR)), (None, 0, 1)
+            ):
+                for add in (add_field, add_with_plan):
+                    with pytest.raises(OrganizationNotFound):
+                        add(fields, organization_id, definition, limit=limit, author=AUTHOR)
 
     def test_a_key_is_unique_under_concurrent_creations_of_both_ways(
         self, fields: FieldRepository, ours: OrganizationId

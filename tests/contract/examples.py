@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
 from typing import Any, Final, TypeAlias
 
+import pytest
 from attrs import evolve
 
 from recipient_fields.application import (
@@ -71,6 +73,30 @@ AUTHOR: Final = Author(API, id=7, name="rfk_0123…AuoE", request_id="4f1c")
 
 NEVER_ASSIGNED: Final = (0, -1, 2**31, 2**53, 2**63 - 1, 2**63, 2**70, -(2**70))
 """Ids that no storage assigns, including some that a column can't store."""
+
+
+def in_pairs(**parameters: Iterable[object]) -> pytest.MarkDecorator:
+    """Run a test with each value of each parameter, in as few cases as the longest one requires.
+
+    It is for parameters that have no effect on each other, such as columns of a row. The keys of
+    a mapping are the ids of its values.
+    """
+    named = [
+        [pytest.param(value, id=f"{name:.40}") for name, value in each.items()]
+        if isinstance(each, Mapping)
+        else [pytest.param(value, id=f"{value!s:.40}") for value in each]
+        for each in parameters.values()
+    ]
+    rows = islice(zip(*map(cycle, named), strict=False), max(map(len, named)))
+    cases = [
+        pytest.param(
+            *(value for each in row for value in each.values),
+            id=", ".join(str(each.id) for each in row),
+        )
+        for row in rows
+    ]
+    return pytest.mark.parametrize(tuple(parameters), cases)
+
 
 MAX_INTEGRATION_ID: Final = IntegrationId(MAX_SAFE_INTEGER)
 

@@ -311,18 +311,17 @@ class HistoryCases:
         assert len(records_of(history, theirs)) == 1
 
     @pytest.mark.parametrize("read", READS.values(), ids=READS)
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_the_history_requires_an_organization(
         self,
         fields: FieldRepository,
         history: HistoryRepository,
         ours: OrganizationId,
         read: HistoryCall,
-        never_assigned: int,
     ) -> None:
         add_field(fields, ours, a_definition(), author=AUTHOR)
-        with pytest.raises(OrganizationNotFound):
-            read(history, OrganizationId(never_assigned))
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(OrganizationNotFound):
+                read(history, OrganizationId(never_assigned))
 
     def test_an_organization_without_changes_has_no_history(
         self, history: HistoryRepository, ours: OrganizationId

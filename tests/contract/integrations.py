@@ -66,7 +66,6 @@ BY_ID: dict[str, Call] = {
 """Every method with the ids of an organization and of an integration."""
 
 by_id: pytest.MarkDecorator = pytest.mark.parametrize("call", BY_ID.values(), ids=BY_ID)
-never_assigned: pytest.MarkDecorator = pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
 
 
 class IntegrationCases:
@@ -195,43 +194,41 @@ class IntegrationCases:
             assert integrations.all(each.organization_id) == (each,)
 
     @by_id
-    @never_assigned
     @pytest.mark.usefixtures("integration")
     def test_an_id_that_was_never_assigned_has_no_integration(
         self,
         integrations: IntegrationRepository,
         ours: OrganizationId,
         call: Call,
-        never_assigned: int,
     ) -> None:
-        with pytest.raises(IntegrationNotFound):
-            call(integrations, ours, IntegrationId(never_assigned))
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(IntegrationNotFound):
+                call(integrations, ours, IntegrationId(never_assigned))
 
     @by_id
-    @never_assigned
     def test_an_unknown_organization_has_no_integration_of_any_id(
         self,
         integrations: IntegrationRepository,
         integration: Integration,
         call: Call,
-        never_assigned: int,
     ) -> None:
-        with pytest.raises(IntegrationNotFound):
-            call(integrations, OrganizationId(never_assigned), integration.id)
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(IntegrationNotFound):
+                call(integrations, OrganizationId(never_assigned), integration.id)
 
-    @never_assigned
     def test_listing_and_adding_integrations_require_an_organization(
-        self, integrations: IntegrationRepository, integration: Integration, never_assigned: int
+        self, integrations: IntegrationRepository, integration: Integration
     ) -> None:
-        with pytest.raises(OrganizationNotFound):
-            integrations.all(OrganizationId(never_assigned))
-        with pytest.raises(OrganizationNotFound):
-            integrations.count_fields(OrganizationId(never_assigned))
-        with pytest.raises(OrganizationNotFound):
-            integrations.read_catalog(OrganizationId(never_assigned))
-        with pytest.raises(OrganizationNotFound):
-            integrations.add(OrganizationId(never_assigned), an_integration_draft())
-        assert integrations.all(integration.organization_id) == (integration,)
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(OrganizationNotFound):
+                integrations.all(OrganizationId(never_assigned))
+            with pytest.raises(OrganizationNotFound):
+                integrations.count_fields(OrganizationId(never_assigned))
+            with pytest.raises(OrganizationNotFound):
+                integrations.read_catalog(OrganizationId(never_assigned))
+            with pytest.raises(OrganizationNotFound):
+                integrations.add(OrganizationId(never_assigned), an_integration_draft())
+            assert integrations.all(integration.organization_id) == (integration,)
 
     def test_the_fields_of_every_integration_are_counted(
         self,

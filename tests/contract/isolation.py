@@ -50,7 +50,6 @@ BY_REFERENCE: dict[str, Call] = {
 by_reference: pytest.MarkDecorator = pytest.mark.parametrize(
     "call", BY_REFERENCE.values(), ids=BY_REFERENCE
 )
-never_assigned: pytest.MarkDecorator = pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
 
 
 class IsolationCases:
@@ -162,13 +161,13 @@ class AbsenceCases:
     """Cases for ids and keys that do not exist."""
 
     @by_reference
-    @never_assigned
     def test_an_id_that_was_never_assigned_has_no_field(
-        self, fields: FieldRepository, ours: OrganizationId, call: Call, never_assigned: int
+        self, fields: FieldRepository, ours: OrganizationId, call: Call
     ) -> None:
         add_field(fields, ours, a_definition(), author=AUTHOR)
-        with pytest.raises(FieldNotFound):
-            call(fields, ours, FieldId(never_assigned))
+        for never_assigned in NEVER_ASSIGNED:
+            with pytest.raises(FieldNotFound):
+                call(fields, ours, FieldId(never_assigned))
 
     @by_reference
     def test_a_key_that_was_never_used_has_no_field(
@@ -180,55 +179,55 @@ class AbsenceCases:
                 call(fields, ours, FieldKey(key))
 
     @by_reference
-    @never_assigned
     def test_an_unknown_organization_has_no_field_by_any_reference(
-        self, fields: FieldRepository, ours: OrganizationId, call: Call, never_assigned: int
+        self, fields: FieldRepository, ours: OrganizationId, call: Call
     ) -> None:
         field = add_field(fields, ours, a_definition(), author=AUTHOR)
-        for reference in (field.id, field.key):
-            with pytest.raises(FieldNotFound):
-                call(fields, OrganizationId(never_assigned), reference)
+        for never_assigned in NEVER_ASSIGNED:
+            for reference in (field.id, field.key):
+                with pytest.raises(FieldNotFound):
+                    call(fields, OrganizationId(never_assigned), reference)
 
-    @never_assigned
     def test_an_unknown_organization_has_no_catalog(
-        self, fields: FieldRepository, ours: OrganizationId, never_assigned: int
+        self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         add_field(fields, ours, a_definition(), author=AUTHOR)
-        for read in (fields.all, fields.publish):
-            with pytest.raises(OrganizationNotFound):
-                read(OrganizationId(never_assigned))
+        for never_assigned in NEVER_ASSIGNED:
+            for read in (fields.all, fields.publish):
+                with pytest.raises(OrganizationNotFound):
+                    read(OrganizationId(never_assigned))
 
-    @never_assigned
     def test_adding_a_field_requires_an_organization(
-        self, fields: FieldRepository, ours: OrganizationId, never_assigned: int
+        self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         before = fields.all(ours)
-        for limit in (None, 0):
-            with pytest.raises(OrganizationNotFound):
-                add_field(
-                    fields,
-                    OrganizationId(never_assigned),
-                    a_definition(),
-                    limit=limit,
-                    author=AUTHOR,
-                )
-        assert fields.all(ours) == before
+        for never_assigned in NEVER_ASSIGNED:
+            for limit in (None, 0):
+                with pytest.raises(OrganizationNotFound):
+                    add_field(
+                        fields,
+                        OrganizationId(never_assigned),
+                        a_definition(),
+                        limit=limit,
+                        author=AUTHOR,
+                    )
+            assert fields.all(ours) == before
 
 
 class ApiKeyAbsenceCases:
     """Cases for the API keys of an organization that does not exist."""
 
-    @never_assigned
     def test_listing_and_adding_api_keys_require_an_organization(
-        self, api_keys: ApiKeyRepository, ours: OrganizationId, never_assigned: int
+        self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        for call in BY_KEY_ID.values():
-            with pytest.raises(ApiKeyNotFound):
-                call(api_keys, OrganizationId(never_assigned), key.id)
-        api_keys.record_use(OrganizationId(never_assigned), key.id, NOW)
-        with pytest.raises(OrganizationNotFound):
-            api_keys.all(OrganizationId(never_assigned))
-        with pytest.raises(OrganizationNotFound):
-            api_keys.add(a_grant(OrganizationId(never_assigned)))
-        assert api_keys.all(ours) == (key,)
+        for never_assigned in NEVER_ASSIGNED:
+            for call in BY_KEY_ID.values():
+                with pytest.raises(ApiKeyNotFound):
+                    call(api_keys, OrganizationId(never_assigned), key.id)
+            api_keys.record_use(OrganizationId(never_assigned), key.id, NOW)
+            with pytest.raises(OrganizationNotFound):
+                api_keys.all(OrganizationId(never_assigned))
+            with pytest.raises(OrganizationNotFound):
+                api_keys.add(a_grant(OrganizationId(never_assigned)))
+            assert api_keys.all(ours) == (key,)

@@ -79,16 +79,15 @@ class RestorationCases:
         delete_field(fields, ours, deleted.id, permit, author=AUTHOR, at=LATER)
         assert _last_deletion(fields, ours, deleted.id) == changed
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_a_plan_sees_no_deletion_that_is_not_recorded(
         self,
         fields: FieldRepository,
         ours: OrganizationId,
         deleted: RecipientField,
-        never_assigned: int,
     ) -> None:
-        assert _last_deletion(fields, ours, FieldId(never_assigned)) is None
-        assert _last_deletion(fields, OrganizationId(never_assigned), deleted.id) is None
+        for never_assigned in NEVER_ASSIGNED:
+            assert _last_deletion(fields, ours, FieldId(never_assigned)) is None
+            assert _last_deletion(fields, OrganizationId(never_assigned), deleted.id) is None
 
     def test_a_restored_field_can_have_the_key_of_a_field_deleted_with_the_same_changes(
         self,
@@ -222,20 +221,21 @@ class RestorationCases:
                 author=AUTHOR,
             )
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_can_not_be_restored(
         self,
         fields: FieldRepository,
         ours: OrganizationId,
         deleted: RecipientField,
-        never_assigned: int,
     ) -> None:
-        for organization_id, field_id in (
-            (ours, FieldId(never_assigned)),
-            (OrganizationId(never_assigned), deleted.id),
-        ):
-            with pytest.raises(FieldNotFound):
-                restore_field(fields, organization_id, field_id, must_not_be_called, author=AUTHOR)
+        for never_assigned in NEVER_ASSIGNED:
+            for organization_id, field_id in (
+                (ours, FieldId(never_assigned)),
+                (OrganizationId(never_assigned), deleted.id),
+            ):
+                with pytest.raises(FieldNotFound):
+                    restore_field(
+                        fields, organization_id, field_id, must_not_be_called, author=AUTHOR
+                    )
 
     def test_another_organizations_field_can_not_be_restored(
         self,

@@ -34,6 +34,7 @@ from .examples import (
     NEVER_ASSIGNED,
     NOW,
     grant,
+    in_pairs,
     permit_change,
     set_password_hash,
 )
@@ -64,8 +65,7 @@ class SessionCases:
         """Return a subject without attempts."""
         return sha256(str(ours).encode()).digest()
 
-    @pytest.mark.parametrize("at", INSTANTS)
-    @pytest.mark.parametrize("user_agent", [*LINES.values(), ""])
+    @in_pairs(at=INSTANTS, user_agent=[*LINES.values(), ""])
     def test_a_new_session_is_stored_unchanged(
         self, sessions: SessionRepository, dana: Administrator, at: datetime, user_agent: str
     ) -> None:
@@ -170,23 +170,25 @@ class SessionCases:
         assert sessions.find(session.digest) is None
         assert sessions.all(eve.id) == (kept,)
 
-    @pytest.mark.parametrize("never_assigned", NEVER_ASSIGNED)
     def test_an_id_that_was_never_assigned_has_no_session(
         self,
         sessions: SessionRepository,
         dana: Administrator,
         session: Session,
-        never_assigned: int,
     ) -> None:
-        unknown_administrator, unknown = AdministratorId(never_assigned), SessionId(never_assigned)
-        sessions.record_use(unknown, LATER)
-        assert sessions.delete(dana.id, unknown) is False
-        assert sessions.delete(unknown_administrator, session.id) is False
-        assert sessions.delete_all(unknown_administrator) == 0
-        assert sessions.all(unknown_administrator) == ()
-        assert sessions.use_form(unknown, a_digest()) is False
-        sessions.release_form(unknown, a_digest())
-        assert sessions.all(dana.id) == (session,)
+        for never_assigned in NEVER_ASSIGNED:
+            unknown_administrator, unknown = (
+                AdministratorId(never_assigned),
+                SessionId(never_assigned),
+            )
+            sessions.record_use(unknown, LATER)
+            assert sessions.delete(dana.id, unknown) is False
+            assert sessions.delete(unknown_administrator, session.id) is False
+            assert sessions.delete_all(unknown_administrator) == 0
+            assert sessions.all(unknown_administrator) == ()
+            assert sessions.use_form(unknown, a_digest()) is False
+            sessions.release_form(unknown, a_digest())
+            assert sessions.all(dana.id) == (session,)
 
     def test_a_purge_deletes_the_sessions_that_are_not_active(
         self, sessions: SessionRepository, dana: Administrator

@@ -26,16 +26,16 @@ class UniquenessCases:
     """Cases for one field per key, and a limited number of fields per source."""
 
     @pytest.mark.parametrize("holder", CHANNELS)
-    @pytest.mark.parametrize("other", CHANNELS)
     def test_a_key_is_unique_across_all_origins(
-        self, fields: FieldRepository, ours: OrganizationId, holder: Channel, other: Channel
+        self, fields: FieldRepository, ours: OrganizationId, holder: Channel
     ) -> None:
         field = add_field(fields, ours, a_definition(by=holder), author=AUTHOR)
         before = fields.all(ours)
-        with pytest.raises(KeyTaken) as taken:
-            add_field(fields, ours, a_definition(by=other, name="Town"), author=AUTHOR)
-        assert (taken.value.key, taken.value.existing_id) == ("city", field.id)
-        assert fields.all(ours) == before
+        for other in CHANNELS:
+            with pytest.raises(KeyTaken) as taken:
+                add_field(fields, ours, a_definition(by=other, name="Town"), author=AUTHOR)
+            assert (taken.value.key, taken.value.existing_id) == ("city", field.id)
+            assert fields.all(ours) == before
 
     def test_organizations_can_have_the_same_keys(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -82,6 +82,16 @@ def test_the_settings_page_has_every_variable() -> None:
     assert {each.removesuffix(FILE_SUFFIX) for each in documented} == lasting | _secrets()
 
 
+@pytest.fixture(scope="module")
+def known_variables() -> Set[object]:
+    """Return the variables of commands, secrets, the test suite and Kubernetes."""
+    of_commands = {option.envvar for each in COMMANDS.values() for option in options(each)}
+    suite = (ROOT / "Makefile", *(ROOT / "tests").rglob("*.py"))
+    of_suite = {name for path in suite for name in _VARIABLE.findall(path.read_text("utf-8"))}
+    known = of_commands | _secrets() | of_suite | {"RECIPIENT_FIELDS_SERVICE_HOST"}
+    return known | {f"{name}{FILE_SUFFIX}" for name in known}
+
+
 @every_page
 def test_commands_and_options_on_a_page_exist(page: Path) -> None:
     text = page.read_text("utf-8")
@@ -94,14 +104,8 @@ def test_commands_and_options_on_a_page_exist(page: Path) -> None:
 
 
 @every_page
-def test_variables_on_a_page_are_read(page: Path) -> None:
-    of_commands = {option.envvar for each in COMMANDS.values() for option in options(each)}
-    suite = (ROOT / "Makefile", *(ROOT / "tests").rglob("*.py"))
-    of_suite = {name for path in suite for name in _VARIABLE.findall(path.read_text("utf-8"))}
-
-    known = of_commands | _secrets() | of_suite | {"RECIPIENT_FIELDS_SERVICE_HOST"}  # of Kubernetes
-    known |= {f"{name}{FILE_SUFFIX}" for name in known}
-    assert {*_VARIABLE.findall(page.read_text("utf-8"))} - known == set()
+def test_variables_on_a_page_are_read(page: Path, known_variables: Set[object]) -> None:
+    assert {*_VARIABLE.findall(page.read_text("utf-8"))} - known_variables == set()
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ _READ_AS_NUMBERS = {DataType.NUMBER, DataType.DATE}
 _BOOLEANS = {"true": True, "false": False}
 _DIGITS_OF_DATE = 8
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_SHORTEST_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+"""Other texts of digits are rather codes: 01234, or 1.10."""
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SYMBOLS = {operator: symbol for symbol, operator in _OPERATORS.items()}
 _OF_ZERO: Mapping[str, Callable[[float, float], bool]] = {
@@ -243,9 +245,11 @@ class Conditions:
         is_text = profile.conditions.quotes_numbers or profile.conditions.quote is None
         is_order = operator not in {"==", "!="}
         is_zero = text == "0" and profile.conditions.zero == '"0"'
-        can_be_number = self._values.fields.type_of(source) in {DataType.NUMBER, None}
-        is_number = _NUMBER.fullmatch(text) is not None and (is_text or is_zero)
-        return is_number and (is_order or can_be_number)
+        data_type = self._values.fields.type_of(source)
+        if not is_order and data_type not in {DataType.NUMBER, None}:
+            return False
+        form = _NUMBER if is_order or data_type is DataType.NUMBER else _SHORTEST_NUMBER
+        return form.fullmatch(text) is not None and (is_text or is_zero)
 
     def _emptiness(self, operator: str, left: Expression, right: Literal) -> Condition:
         """Return the condition that a value is set, or is not: a test for null or an empty text."""

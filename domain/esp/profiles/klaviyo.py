@@ -198,7 +198,10 @@ PROFILE = Profile(
         "help.klaviyo.com/hc/en-us/articles/115006054267",
         Strength.VENDOR,
     ),
-    dropped=Dropped(attributes={"data-klaviyo-region": _DATA}),
+    dropped=Dropped(
+        tags={"{% render_variable preview_text %}": shared.GUIDES},
+        attributes={"data-klaviyo-region": _DATA},
+    ),
     vocabulary=Vocabulary(
         syntax=Syntax.DJANGO,
         fields=words("person"),

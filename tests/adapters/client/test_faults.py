@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import cycle
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -32,6 +31,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp
+from recipient_fields.testing.examples import in_pairs
 
 from ...support.http_server import (
     HANG,
@@ -75,20 +75,6 @@ WRITES: Mapping[str, Callable[[RecipientFields], object]] = {
 CALLS = {**READS, **WRITES}
 each_write = pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-
-
-def in_pairs(calls: Mapping[str, object], **others: Iterable[object]) -> pytest.MarkDecorator:
-    """Run a test with each call and each value of the other argument, in as many pairs as needed.
-
-    Which calls are retried depends on their methods, and the rest is the same for all of them.
-    """
-    ((name, values),) = others.items()
-    listed = [*values]
-    pairs = zip(cycle(calls.items()), cycle(listed), range(max(len(calls), len(listed))))
-    cases = [
-        pytest.param(call, value, id=f"{key}, {value!s:.40}") for (key, call), value, _ in pairs
-    ]
-    return pytest.mark.parametrize(("call", name), cases)
 
 
 def valid_response(request: ReceivedRequest) -> StubResponse:
@@ -156,9 +142,9 @@ FAILURES: dict[str, Any] = {
 }
 
 
-@in_pairs(READS, failure=FAILURES)
+@in_pairs(call=READS, failure=FAILURES)
 def test_a_read_is_retried_until_it_succeeds(call, failure):
-    with stub_service(in_turn([FAILURES[failure]] * 2, valid_response)) as (server, client):
+    with stub_service(in_turn([failure] * 2, valid_response)) as (server, client):
         call(client)
     assert len(server.requests) == 3
 
@@ -173,8 +159,7 @@ def test_an_export_is_retried_like_a_read(failure):
     assert (content.content, others) == ("Hello", [first] * 2)
 
 
-@each_write
-@pytest.mark.parametrize("code", ["overloaded", "api_key_validation_unavailable"])
+@in_pairs(call=WRITES, code=["overloaded", "api_key_validation_unavailable"])
 def test_a_write_that_the_service_has_not_started_is_retried(call, code):
     with stub_service(in_turn([unavailable(code)] * 2, valid_response)) as (server, client):
         call(client)
@@ -182,14 +167,14 @@ def test_a_write_that_the_service_has_not_started_is_retried(call, code):
     assert others == [first] * 2
 
 
-@each_write
-@pytest.mark.parametrize(
-    "failure",
-    [failure for name, failure in FAILURES.items() if name not in {
-        "overloaded", "keys can't be checked"
-    }],
-    ids=repr,
-)  # fmt: skip
+@in_pairs(
+    call=WRITES,
+    failure={
+        name: failure
+        for name, failure in FAILURES.items()
+        if name not in {"overloaded", "keys can't be checked"}
+    },
+)
 def test_a_write_that_may_be_stored_is_not_retried(call, failure):
     with stub_service(in_turn([failure], valid_response)) as (server, client):
         error_message(call, client)
@@ -225,7 +210,7 @@ def test_a_retry_waits_as_long_as_retry_after_says():
     assert len(server.requests) == 2
 
 
-@in_pairs(CALLS, after=["3", "100000", "9" * 400, "Fri, 31 Dec 2100 23:59:59 GMT"])
+@in_pairs(call=CALLS, after=["3", "100000", "9" * 400, "Fri, 31 Dec 2100 23:59:59 GMT"])
 def test_a_retry_after_beyond_the_deadline_fails_immediately(call, after, waits: list[float]):
     with stub_service(always(unavailable("overloaded", after))) as (server, client):
         assert error_message(call, client) == "Not now."
@@ -259,7 +244,7 @@ def test_a_response_above_the_size_limit_is_an_error():
     assert len(server.requests) == 1
 
 
-@in_pairs(CALLS, status=[301, 302, 303, 307, 308])
+@in_pairs(call=CALLS, status=[301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(call, status):
     with stub_server(lambda _: StubResponse(200)) as target:
         headers = {"Location": f"{target.url}/api/v1/recipient_fields"}

@@ -412,6 +412,15 @@ def test_code_for_the_editor_and_the_campaigns_of_the_source_is_dropped():
     ]
 
 
+def test_the_preview_text_and_the_regions_of_klaviyo_are_dropped():
+    source = '<div data-klaviyo-region="true">{% render_variable preview_text %}</div>'
+
+    converted = convert(source, read="klaviyo", write="braze")
+
+    assert converted.content == "<div></div>"
+    assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
+
+
 def test_a_block_for_the_archive_stays_by_hand():
     converted = convert("*|IF:ARCHIVE_PAGE|*a*|END:IF|*", read="mailchimp", write="braze")
 
@@ -458,6 +467,16 @@ def test_a_tag_that_shows_a_whole_link_becomes_one_where_text_is():
         '<a href="{{unsubscribeUrl}}">No more</a>'
     )
     assert {each.outcome for each in converted.tags} == {Outcome.CAVEAT}
+
+
+@pytest.mark.parametrize(
+    ("compared", "literal"),
+    [("01234", '"01234"'), ("1.10", '"1.10"'), ("75001", "75001"), ("0", "0"), ("-1.5", "-1.5")],
+)
+def test_digits_that_no_number_shows_are_text(compared, literal):
+    source = f"*|IF:ZIP={compared}|*a*|END:IF|*"
+    converted = convert(source, read="mailchimp", write="portable")
+    assert converted.content == f"{{{{#if recipient.zip = {literal}}}}}a{{{{/if}}}}"
 
 
 def test_characters_for_private_use_stay_beside_a_tag_by_hand():
