@@ -300,6 +300,36 @@ def test_a_default_that_replaces_a_value_in_a_test_is_a_caveat(test, has_caveat)
     assert ("The default in this test replaces" in reasons) is has_caveat
 
 
+@pytest.mark.parametrize(
+    ("source", "caveat"),
+    [
+        ("{% if 'x' not in person.a %}b{% endif %}", "missing or null, `not in` does not hold"),
+        ("{% if 'x' in person.a %}b{% endif %}", "If a is a list at Klaviyo, this tests its items"),
+        ("{{ first_name|safe }}", "HTML in a value is shown as it is at Klaviyo"),
+        ("{{ person.a|default_if_none:'b' }}", "null and an empty text show another text"),
+    ],
+)
+def test_a_caveat_says_what_klaviyo_reads_in_another_way(source, caveat):
+    converted = convert(source, read="klaviyo", write="portable")
+
+    assert any(caveat in reason for reason in converted.tags[0].reasons)
+
+
+def test_texts_have_no_order():
+    converted = convert("{% if person.a > 'x' %}b{% endif %}", read="klaviyo", write="portable")
+
+    ((_, reason),) = by_hand(converted)
+    assert reason == "Texts have no order here. Write this condition for the other ESP."
+
+
+def test_the_first_default_applies_and_its_quotes_are_escaped():
+    source = r"""{{ first_name|default:'say "hi" \\ there'|default:'b' }}"""
+
+    converted = convert(source, read="klaviyo", write="portable")
+
+    assert converted.content == r"""{{recipient.first_name | default: "say \"hi\" \\ there"}}"""
+
+
 def test_a_value_that_klaviyo_looks_up_without_a_default_can_be_none():
     source = "{{ person|lookup:'x' }}{{ person|lookup:'x'|default_if_none:'' }}{{ person.x }}"
 
