@@ -322,9 +322,11 @@ def test_a_caveat_says_what_klaviyo_reads_in_another_way(source, caveat):
         ("klaviyo", "{{ first_name }}{{ person.first_name }}", "{{recipient.first_name}}" * 2),
         (
             "braze",
-            "{% assign f = false %}{% if ${a} == 'x' %}{% assign f = true %}"
-            "{% elsif ${b} == 'y' %}{% assign f = false %}"
-            "{% elsif ${c} == 'w' %}{% assign f = true %}{% endif %}{% if f %}z{% endif %}",
+            (
+                "{% assign f = false %}{% if ${a} == 'x' %}{% assign f = true %}"
+                "{% elsif ${b} == 'y' %}{% assign f = false %}"
+                "{% elsif ${c} == 'w' %}{% assign f = true %}{% endif %}{% if f %}z{% endif %}"
+            ),
             '{{#if recipient.a = "x" or not recipient.b = "y" and recipient.c = "w"}}z{{/if}}',
         ),
         (
@@ -347,8 +349,10 @@ def test_what_is_escaped_or_has_precedence_stays_so(esp, source, expected):
         ("iterable", "{{defaultIfEmpty a}}", "No filter of content"),
         (
             "klaviyo",
-            "{% for x in event.a %}{% for y in x.b %}{% for z in y.c %}{{ z }}{% endfor %}"
-            "{% endfor %}{% endfor %}",
+            (
+                "{% for x in event.a %}{% for y in x.b %}{% for z in y.c %}{{ z }}{% endfor %}"
+                "{% endfor %}{% endfor %}"
+            ),
             "Content has at most 2 loops in each other.",
         ),
     ],
