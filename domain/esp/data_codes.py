@@ -22,6 +22,20 @@ from .profiles.profile import EventData, EventWay, LoopForm, Profile, Strength, 
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*")
 
 
+def name_variable(path: DataPath) -> str:
+    """Return the beginning of the names of variables that code sets to the value.
+
+    It has capital letters, so it is never the key of a field.
+    """
+    parts = [str(each) for each in path.parts]
+    stem = f"{path.root.upper()}_{'__'.join(parts)}"
+    if all(each.isalnum() and each.isascii() for each in parts):
+        return stem
+    if len(parts) == 1 and _PLAIN.fullmatch(parts[0]):
+        return stem
+    return f"{re.sub('[^A-Za-z0-9]+', '_', stem)}_{crc32(path.encode()):x}"
+
+
 @frozen(kw_only=True)
 class DataCode(FieldCode):
     """How code for one ESP refers to event data. No person has written it."""
@@ -30,17 +44,8 @@ class DataCode(FieldCode):
 
     @property
     def variable(self) -> str:
-        """The beginning of the names of variables that code sets to the value.
-
-        It has capital letters, so it is never the key of a field.
-        """
-        parts = [str(each) for each in self.path.parts]
-        stem = f"{self.path.root.upper()}_{'__'.join(parts)}"
-        if all(each.isalnum() and each.isascii() for each in parts):
-            return stem
-        if len(parts) == 1 and _PLAIN.fullmatch(parts[0]):
-            return stem
-        return f"{re.sub('[^A-Za-z0-9]+', '_', stem)}_{crc32(self.path.encode()):x}"
+        """The beginning of the names of variables that code sets to the value."""
+        return name_variable(self.path)
 
     @property
     def is_derived(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 
@@ -31,6 +31,7 @@ from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
 from ..esp.conversion.statements import Statements
+from ..esp.data_codes import name_variable
 from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
@@ -71,6 +72,7 @@ _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
 
+_OVERWRITTEN = "The code for {title} sets the variable `{name}`, too. Rename it in this template."
 _TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts of it."
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
 
@@ -246,7 +248,7 @@ class _Conversion:
                 self._require_few(count)
                 continue
             try:
-                written, warnings = self._write(content, fields)
+                written, warnings = self._write(content, fields, reader.kept_variables.values())
                 break
             except InvalidContent as invalid:
                 self._refuse(invalid, content, document)
@@ -352,9 +354,12 @@ class _Conversion:
                     yield place, result
 
     def _write(
-        self, content: Content, fields: SourceFields
+        self, content: Content, fields: SourceFields, variables: Collection[str]
     ) -> tuple[str, Sequence[ContentWarning]]:
-        """Return the code of the target, and the warnings. Raises: InvalidContent."""
+        """Return the code of the target, and the warnings. Raises: InvalidContent.
+
+        `variables` are those that tags which are by hand set.
+        """
         codes = self._codes
         if not self._has_fields:
             drafts = (
@@ -368,12 +373,31 @@ class _Conversion:
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
+        violations = [*self._find_overwritten(content, variables)]
+        if violations:
+            raise InvalidContent(violations)
         options = ExportOptions(
             surface=self._options.surface, strict=False, sent_by=self._options.sent_by
         )
         exporter = ContentExporter(content, options, self._profiles)
         exported = exporter.export(codes, self._written_for)
         return exported.content, exported.warnings
+
+    def _find_overwritten(
+        self, content: Content, variables: Collection[str]
+    ) -> Iterator[LocatedViolation]:
+        """Yield the conditions whose code would set one of the variables."""
+        if self._target is None or not variables:
+            return
+        readings = self._target.conditions.readings.values()
+        forms = {each.variable for each in readings if each.variable is not None}
+        for branch in content.branches():
+            keys = () if branch.condition is None else condition_keys(branch.condition)
+            stems = [name_variable(key) if isinstance(key, DataPath) else key for key in keys]
+            names = {form.format(key=stem) for stem in stems for form in forms}
+            for name in sorted(names & {*variables}):
+                message = _OVERWRITTEN.format(title=self._target.title, name=name)
+                yield content.lines.violation(branch.start, Rule.NOT_APPLICABLE, message)
 
     def _refuse(self, invalid: InvalidContent, content: Content, document: Document) -> None:
         """Leave the tags of the violations as they are. Raises: InvalidContent if there is none."""

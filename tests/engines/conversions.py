@@ -176,6 +176,12 @@ DIALECTS: Mapping[Esp, Dialect] = {
                 "{% else %}",
                 "{% endif %}",
             ),
+            (
+                "{% assign visits_number = 'a' %}{% if custom_attribute.${visits} == 3 %}",
+                "{% elsif TEST %}",
+                "{% else %}",
+                "{% endif %}{{ visits_number | append: '?' | capitalize }}",
+            ),
         ),
         texts=(
             "VALUE == 'LITERAL'",

@@ -260,6 +260,21 @@ def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> Non
     assert not wrong, f"{len(wrong)} are wrong, for example:\n{min(wrong, key=len)}"
 
 
+@pytest.mark.parametrize(("source", "target"), [("sendgrid", "iterable"), ("iterable", "sendgrid")])
+def test_a_truth_test_of_handlebars_takes_the_same_branch_for_each_value(source, target):
+    template = "{{#if gift}}a{{else}}b{{/if}}{{#unless gift}}c{{/unless}}"
+    options = ConversionOptions(bare="event")
+    values: tuple[object, ...] = (True, False, 0, 1, "", "0", "a", [], [0], {}, None)
+
+    converted = convert(template, read=source, write=target, options=options).content
+
+    expected, rendered = (
+        render_all(esp, [(text, Sent({}, {"gift": each})) for each in values], ENGINES[esp][0])
+        for esp, text in ((Esp(source), template), (Esp(target), converted))
+    )
+    assert rendered == expected
+
+
 ORDER = Path(__file__).parents[2] / "docs/examples/emails/order-confirmation.html"
 LINES: tuple[Mapping[str, object], ...] = (
     {"Quantity": 2, "Product Name": "Lamp <b> & co", "Price": 19.5, "Gift": True, "Note": "For A"},

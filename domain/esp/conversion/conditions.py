@@ -104,6 +104,8 @@ class Conditions:
 
     _values: Values
     _exact: bool
+    _is_handlebars: bool
+    """Whether both ESPs read Handlebars, in which `#if` tests event data without a type alike."""
     _caveats: dict[tuple[str, str], None] = Factory(dict)
     """By the key of a field."""
     _title: str = field(init=False)
@@ -190,6 +192,8 @@ class Conditions:
         """Return the condition of a value that is a test by itself."""
         if isinstance(source.key, DataPath) and source.key.root == LOOP:
             return Comparison(f"{_LOOP_TEST}{source.key.without_root}", Operator.IS_TRUE)
+        if self._is_handlebars and isinstance(source.key, DataPath):
+            return _comparison(source, Operator.IS_TRUE)
         data_type = self._type(source)
         if data_type is DataType.BOOLEAN:
             return _comparison(source, Operator.IS_TRUE)

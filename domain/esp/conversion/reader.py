@@ -138,8 +138,8 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
-    _kept: list[int] = field(init=False, factory=list)
-    """The offsets of the assignments that stay."""
+    kept_variables: dict[int, str] = field(init=False, factory=dict)
+    """The names that assignments give which stay, by their offsets."""
     _tests: int = field(init=False, default=0)
     _variables: _Variables = field(init=False, factory=ChainMap)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
@@ -153,7 +153,9 @@ class Reader:
     def __attrs_post_init__(self) -> None:
         self._removes_white_space = _TRIM.search(self.text) is not None
         self._values = Values(self.profile, self.fields)
-        self._conditions = Conditions(self._values, self.exact)
+        both = (self.profile, self.profile if self.target is None else self.target)
+        is_handlebars = all(each.vocabulary.syntax is Syntax.HANDLEBARS for each in both)
+        self._conditions = Conditions(self._values, self.exact, is_handlebars)
 
     def read(self, nodes: Iterable[Node]) -> None:
         """Add the pieces of the nodes."""
@@ -176,7 +178,7 @@ class Reader:
 
         A block that only sets variables shows nothing: converted, it would not be there at all.
         """
-        kept = sorted({*self._kept, *self.poisoned})
+        kept = sorted({*self.kept_variables, *self.poisoned})
         for node in walk(nodes):
             if isinstance(node, Condition | Loop) and node.start in self.results:
                 is_converted = self.results[node.start].outcome not in {
@@ -507,7 +509,7 @@ class Reader:
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         for each in _assignments(node):
             self._variables[each.name] = None
-            self._kept.append(each.start)
+            self.kept_variables[each.start] = each.name
         for name in {*_WORD.findall(self.text, node.start, node.end)}:
             if name in self._variables:
                 self._variables[name] = None

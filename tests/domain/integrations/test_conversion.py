@@ -819,6 +819,50 @@ def test_a_comparison_with_empty_stays_unless_the_value_is_a_text():
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "variable"),
+    [("customer.points", "points_number"), ("event.points", "EVENT_points_number")],
+)
+def test_the_code_for_a_condition_does_not_overwrite_a_variable_of_the_author(value, variable):
+    assignment = f"{{% assign {variable} = {value} | divided_by: 10 %}}"
+    block = f"{{% if {value} > 3 %}}x{{% endif %}}"
+    use = f"{{{{ {variable} }}}}"
+
+    converted = convert(assignment + block + use, read="customerio", write="braze")
+
+    assert converted.content == f"{assignment}[BY HAND: line 1]{block}[END BY HAND]{use}"
+    assert f"sets the variable `{variable}`, too. Rename it" in by_hand(converted)[1][1]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        (
+            *("sendgrid", "iterable"),
+            "{{#each a}}{{#if this.gift}}gift{{/if}}{{/each}}",
+            "{{#each a as |item|}}{{#if item.gift}}gift{{/if}}{{/each}}",
+        ),
+        (
+            *("iterable", "sendgrid"),
+            "{{#if gift}}{{#unless code}}x{{/unless}}{{else}}y{{/if}}",
+            "{{#if gift}}{{#if code}}{{else}}x{{/if}}{{else}}y{{/if}}",
+        ),
+        (
+            *("sendgrid", "iterable"),
+            "{{#if total}}a{{/if}}{{#greaterThan total 3}}b{{/greaterThan}}",
+            "{{#if total}}a{{/if}}{{#if total}}{{#ifGt total 3}}b{{/ifGt}}{{/if}}",
+        ),
+    ],
+)
+def test_a_truth_test_of_handlebars_stays_short_in_handlebars(source, target, text, expected):
+    options = ConversionOptions(bare="event")
+
+    converted = convert(text, read=source, write=target, options=options)
+
+    assert converted.content == expected
+    assert not any("No tag shows" in reason for tag in converted.tags for reason in tag.reasons)
+
+
 def test_tags_that_contradict_each_other_stay():
     source = "{% if person.n > 3 %}a{% endif %}{% if person.n == 'x' %}b{% endif %}"
 
