@@ -273,10 +273,12 @@ class Conditions:
 
     def _contains(self, whole: Expression, part: str) -> Condition:
         source = self._operand(whole)
-        if self._values.fields.type_of(source) is not DataType.TEXT:
-            self._warn(source, _LIST)
         literal = _checked(text_literal, part)
-        self._values.fields.require(source, DataType.TEXT)
+        if self._values.fields.has_type(source):
+            self._values.fields.require(source, DataType.TEXT)
+        else:
+            source.is_shown_as_text = True
+            self._warn(source, _LIST)
         self._warn_of(source, Feature.CONTAINS)
         return _comparison(source, Operator.CONTAINS, literal)
 

@@ -214,6 +214,10 @@ class SourceFields:
         known = self._known.get(source.key)
         return source.data_type if known is None else known.data_type
 
+    def has_type(self, source: SourceField) -> bool:
+        """Return whether the organization or a tag says which type the field has."""
+        return source.key in self._known or bool(source.types)
+
     def require(self, source: SourceField, wanted: DataType, *values: Value) -> None:
         """Require a type, and note the values. Raises: ByHand if the field has another type."""
         source.types[wanted] = None

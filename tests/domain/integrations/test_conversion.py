@@ -300,6 +300,94 @@ def test_a_default_that_replaces_a_value_in_a_test_is_a_caveat(test, has_caveat)
     assert ("The default in this test replaces" in reasons) is has_caveat
 
 
+@pytest.mark.parametrize(
+    ("source", "caveat"),
+    [
+        ("{% if 'x' not in person.a %}b{% endif %}", "missing or null, `not in` does not hold"),
+        ("{% if 'x' in person.a %}b{% endif %}", "If a is a list at Klaviyo, this tests its items"),
+        ("{{ first_name|safe }}", "HTML in a value is shown as it is at Klaviyo"),
+        ("{{ person.a|default_if_none:'b' }}", "null and an empty text show another text"),
+    ],
+)
+def test_a_caveat_says_what_klaviyo_reads_in_another_way(source, caveat):
+    converted = convert(source, read="klaviyo", write="portable")
+
+    assert any(caveat in reason for reason in converted.tags[0].reasons)
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        ("klaviyo", "<p>{% unsubscribe 'A & <b>' %}</p>", "A &amp; &lt;b&gt;"),
+        ("klaviyo", "{{ first_name }}{{ person.first_name }}", "{{recipient.first_name}}" * 2),
+        (
+            "braze",
+            (
+                "{% assign f = false %}{% if ${a} == 'x' %}{% assign f = true %}"
+                "{% elsif ${b} == 'y' %}{% assign f = false %}"
+                "{% elsif ${c} == 'w' %}{% assign f = true %}{% endif %}{% if f %}z{% endif %}"
+            ),
+            '{{#if recipient.a = "x" or not recipient.b = "y" and recipient.c = "w"}}z{{/if}}',
+        ),
+        (
+            "braze",
+            "{% if context.${a} %}{% for x in context.${a} %}b{% endfor %}{% else %}c{% endif %}",
+            "{{#if event.a is set}}{{#each event.a as x}}b{{/each}}{{else}}c{{/if}}",
+        ),
+    ],
+)
+def test_what_is_escaped_or_has_precedence_stays_so(esp, source, expected):
+    assert expected in convert(source, read=esp, write="portable").content
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "reason"),
+    [
+        ("klaviyo", "{{ first_name|default:True }}", "The default is no text."),
+        ("braze", "{{ ${a} | default: 'x', allow_false: true }}", "No filter of content"),
+        ("iterable", "{{defaultIfEmpty a 'x' b='y'}}", "No filter of content"),
+        ("iterable", "{{defaultIfEmpty a}}", "No filter of content"),
+        (
+            "klaviyo",
+            (
+                "{% for x in event.a %}{% for y in x.b %}{% for z in y.c %}{{ z }}{% endfor %}"
+                "{% endfor %}{% endfor %}"
+            ),
+            "Content has at most 2 loops in each other.",
+        ),
+    ],
+)
+def test_what_has_another_meaning_stays_by_hand(esp, source, reason):
+    options = ConversionOptions(bare="event")
+
+    ((_, found),) = by_hand(convert(source, read=esp, write="portable", options=options))
+
+    assert found.startswith(reason)
+
+
+def test_the_default_of_a_number_replaces_0():
+    source = "{% if person.n > 3 %}a{% endif %}{{ person.n|default:'x' }}"
+
+    converted = convert(source, read="klaviyo", write="portable")
+
+    assert converted.tags[-1].reasons == ("Klaviyo shows the default instead of 0, too.",)
+
+
+def test_texts_have_no_order():
+    converted = convert("{% if person.a > 'x' %}b{% endif %}", read="klaviyo", write="portable")
+
+    ((_, reason),) = by_hand(converted)
+    assert reason == "Texts have no order here. Write this condition for the other ESP."
+
+
+def test_the_first_default_applies_and_its_quotes_are_escaped():
+    source = r"""{{ first_name|default:'say "hi" \\ there'|default:'b' }}"""
+
+    converted = convert(source, read="klaviyo", write="portable")
+
+    assert converted.content == r"""{{recipient.first_name | default: "say \"hi\" \\ there"}}"""
+
+
 def test_a_value_that_klaviyo_looks_up_without_a_default_can_be_none():
     source = "{{ person|lookup:'x' }}{{ person|lookup:'x'|default_if_none:'' }}{{ person.x }}"
 
