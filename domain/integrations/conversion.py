@@ -57,11 +57,11 @@ _RECOGNIZED = 50_000
 """The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
 """The exports of one template. Each but the first leaves out what the one before refused."""
-_MAX_EXPORTED = 40_000
+_MAX_EXPORTED = 35_000
 """The tags of all these exports."""
 
-MAX_TAGS = 20_000
-"""The tags and statements of a template, and other places: one for each 50 characters of content.
+MAX_TAGS = 15_000
+"""The tags and statements of a template, and other places: one for each 66 characters of content.
 """
 
 _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""

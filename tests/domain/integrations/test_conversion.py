@@ -973,7 +973,7 @@ def test_the_example_is_converted_with_the_values_of_the_sender():
     "source", ["{{ x }}", "{% if first_name %}", "{# ", "{{ x|", "{% endif %}"]
 )
 def test_a_hostile_template_takes_linear_time(source):
-    text = source * (100_000 // len(source))
+    text = source * (70_000 // len(source))
     started = time.process_time()
 
     convert(text, read="klaviyo", write="braze")
@@ -1020,9 +1020,9 @@ def test_variables_loops_and_dropped_code_take_linear_time(esp, first, source):
     ],
     ids=("tags", "statements", "attributes", "texts that the other ESP reads as code"),
 )
-def test_a_template_has_at_most_20000_tags(esp, first, piece, last):
-    with pytest.raises(InvalidContent, match="more than 20,000 tags"):
-        convert(f"{first}{piece * 20_001}{last}", read=esp, write="klaviyo")
+def test_a_template_has_at_most_15000_tags(esp, first, piece, last):
+    with pytest.raises(InvalidContent, match="more than 15,000 tags"):
+        convert(f"{first}{piece * 15_001}{last}", read=esp, write="klaviyo")
 
 
 def test_the_values_of_variables_have_a_bound():
