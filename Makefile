@@ -18,8 +18,8 @@ WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 PYTEST := python -m pytest --numprocesses $(WORKERS) --dist loadfile
 # `make test-all` generates four times as many examples.
 BRIEFLY := --hypothesis-profile brief -m "not slow"
-# The slow tests of services and databases have deadlines, and one measures a command, so they run alone.
-ALONE := tests/service tests/server tests/adapters/postgres tests/cli/service/test_services.py
+# The slow tests of services and databases have deadlines, and others measure CPU seconds, so they run alone.
+ALONE := tests/service tests/server tests/adapters/postgres tests/cli/service/test_services.py tests/bounds/test_limits.py
 # The tests start hundreds of processes: without the cache of compiled modules, they take twice the CPU time.
 export PYTHONDONTWRITEBYTECODE :=
 
