@@ -281,7 +281,8 @@ def _find_templates(
 ) -> Iterator[tuple[Path | None, Path]]:
     """Yield each template and its place in the folder of results. Standard input is None.
 
-    What an earlier call has written below a folder of templates is none of them.
+    What an earlier call has written below a folder of templates is none of them, and neither is
+    what folders like `.git` contain.
     """
     results = None if out is None else Path(out).resolve()
     for name in names:
@@ -292,11 +293,13 @@ def _find_templates(
             # Imported here because most calls convert one file.
             from .repository.files import SUFFIXES, is_content, walk
 
-            files = [(path / each, Path(each)) for each in walk(name)]
+            files = [(path / each, Path(each)) for each in sorted(walk(name))]
             found = [
                 (file, target)
                 for file, target in files
                 if is_content(str(file), name, include)
+                and file.is_file()
+                and not any(each.startswith(".") for each in target.parts[:-1])
                 and (results is None or results not in file.resolve().parents)
             ]
             if not found:

@@ -88,6 +88,7 @@ def test_of_a_folder_only_templates_are_converted_and_no_results(cli: CommandLin
         (tmp_path / name).write_text(SOURCE)
     for name in ("logo.png", ".git/index.html"):
         (tmp_path / name).write_bytes(b"\xff")
+    (tmp_path / "gone.html").symlink_to("nowhere.html")
     out = tmp_path / "out"
     arguments = ("--from", "klaviyo", "--to", "braze", tmp_path, "--out", out)
 

@@ -55,21 +55,17 @@ def list_files(folder: str) -> list[str]:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError):  # There is no Git, or no repository.
-        relative = walk(folder)
+        relative = list(walk(folder))
     else:
         relative = [os.fsdecode(each) for each in listed.stdout.split(b"\0") if each]
     files = (os.path.normpath(Path(folder, each)) for each in relative)
     return sorted(each for each in files if Path(each).is_file())
 
 
-def walk(folder: str) -> list[str]:
-    """Return the sorted files in the folder and below, without those in folders like `.git`."""
-    files = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [each for each in folders if not each.startswith(".")]
-        found = (Path(parent, each) for each in names)
-        files += [os.path.relpath(each, folder) for each in found if each.is_file()]
-    return sorted(files)
+def walk(folder: str) -> Iterator[str]:
+    """Yield the files and links in the folder and below."""
+    for parent, _, names in os.walk(folder):
+        yield from (os.path.relpath(Path(parent, each), folder) for each in names)
 
 
 def is_content(file: str, folder: str, include: Sequence[str]) -> bool:

@@ -219,7 +219,8 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
 def test_only_the_files_that_git_tracks_are_read_in_a_repository(write, check, folder):
     write("emails/a.txt", "{{recipient.teir}}")
     write("emails/build/b.txt", "{{recipient.teir}}")
-    assert check(".").err.startswith("Checked 2 files: ")
+    write(".drafts/c.txt", "{{recipient.teir}}")
+    assert check(".").err.startswith("Checked 3 files: ")
     git("init", "-q")
     git("add", "emails/a.txt")
     assert check(".").err == "Checked 1 file: 1 error, 0 notes.\n"
