@@ -14,15 +14,20 @@ from ...fields.protocol import Field
 from ...fields.values import DataType
 from ..data_codes import DataCode
 from ..field_codes import CodeSource, FieldCode
+from ..languages.conditions.code_parts import Presence
 from ..names import Target
 
 
 @frozen
 class Operand:
-    """The code of a field, and the type that the condition gives to its values."""
+    """The code of a field, and the type that the condition gives to its values.
+
+    `presence` contains the tests for a value that is set, if they differ from those of the type.
+    """
 
     code: FieldCode
     data_type: DataType
+    presence: Presence | None = None
 
     @property
     def is_state(self) -> bool:

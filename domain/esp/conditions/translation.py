@@ -177,6 +177,10 @@ class Translation:
 
     def _set(self, operand: Operand) -> Formula:
         self._require(_SET[operand.data_type])
+        if operand.presence is not None:
+            return conjunction(
+                self._test(self._term(operand), test) for test in operand.presence.tests
+            )
         is_set = self._is_set(operand)
         if operand.data_type in _ZERO and self._language.number_is_set is None:
             return disjunction([is_set, self._zero(operand)])

@@ -12,6 +12,7 @@ from ...content.checks import find_violations
 from ...content.html import Html
 from ...content.tree import require_content
 from ..field_codes import CodeSource
+from ..languages.conditions.code_parts import Presence
 from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile
@@ -78,13 +79,21 @@ class ContentExporter:
         self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals, profiles)
 
-    def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
-        """Return the content for the target. Raises: as `export_content` does."""
+    def export(
+        self,
+        codes: CodeSource,
+        target: Target | str,
+        presences: Mapping[str, Presence] = {},
+    ) -> ExportedContent:
+        """Return the content for the target. Raises: as `export_content` does.
+
+        `presences` are the tests whether a value is set, by the keys for which they differ.
+        """
         require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile = codes.names.get_profile(target)
-        resolver = CodeResolver(codes, target, options.sent_by)
+        resolver = CodeResolver(codes, target, options.sent_by, presences)
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
         self._tags.warn(profile.esp, resolver, report)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from attrs import evolve
+
 from ...conditions import Condition
 from ...conditions.tree import condition_keys
 from ...content.resolution import EMAIL_KEY, DataValue, FieldResolver, compared_data
@@ -15,6 +17,7 @@ from ..conditions.compilation import compile_readings
 from ..conditions.operands import Operand, find_readings
 from ..data_codes import DataCode, Scope, find_data_code, reach
 from ..field_codes import CodeSource, FieldCode
+from ..languages.conditions.code_parts import Presence
 from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile
@@ -23,12 +26,19 @@ from ..profiles.profile import Profile
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once.
 
-    `scope` is that of the place whose codes are read.
+    `presences` are the tests whether a value is set, by the keys for which they differ. `scope` is
+    that of the place whose codes are read.
     """
 
-    def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
+    def __init__(
+        self,
+        codes: CodeSource,
+        target: Target,
+        sent_by: str | None = None,
+        presences: Mapping[str, Presence] = {},
+    ) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
-        self._codes, self._target = codes, target
+        self._codes, self._target, self._presences = codes, target, presences
         self._profile = codes.names.get_profile(target)
         self.scope: Scope = Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
@@ -87,7 +97,13 @@ class CodeResolver(FieldResolver):
                 else reach(self.get_code(key), self.scope)
                 for key in dict.fromkeys(condition_keys(condition))
             }
-            self._readings[key] = find_readings(condition, codes)
+            self._readings[key] = [
+                {
+                    key: evolve(operand, presence=self._presences.get(key))
+                    for key, operand in reading.items()
+                }
+                for reading in find_readings(condition, codes)
+            ]
         return self._readings[key]
 
 

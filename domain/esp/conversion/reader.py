@@ -18,6 +18,7 @@ from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
+from ..languages.conditions.code_parts import Presence
 from ..languages.tree import (
     Assignment,
     Call,
@@ -153,9 +154,12 @@ class Reader:
     def __attrs_post_init__(self) -> None:
         self._removes_white_space = _TRIM.search(self.text) is not None
         self._values = Values(self.profile, self.fields)
-        both = (self.profile, self.profile if self.target is None else self.target)
-        is_handlebars = all(each.vocabulary.syntax is Syntax.HANDLEBARS for each in both)
-        self._conditions = Conditions(self._values, self.exact, is_handlebars)
+        self._conditions = Conditions(self._values, self.exact, self.target)
+
+    @property
+    def presences(self) -> Mapping[str, Presence]:
+        """The tests of the target whether a value is set, by the keys for which they differ."""
+        return {key: each for key, each in self._conditions.presences.items() if each.tests}
 
     def read(self, nodes: Iterable[Node]) -> None:
         """Add the pieces of the nodes."""

@@ -7,7 +7,16 @@ from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature, Missing
+from ..languages.conditions.code_parts import (
+    FALSY_IN_PYTHON,
+    Atom,
+    Caveat,
+    ConditionLanguage,
+    Falsy,
+    Feature,
+    Missing,
+    Presence,
+)
 from ..languages.conditions.writers import write_inline
 from ..languages.hubl import read_hubl
 from ..languages.paths import write_hubl
@@ -83,6 +92,8 @@ PROFILE = Profile(
             Atom("{operand} is not none", "{operand} is none"),
             Atom('{operand} != ""', '{operand} == ""'),
         ),
+        # github.com/HubSpot/jinjava, ObjectTruthValue.java
+        presences=(Presence((Atom("{operand}"),), FALSY_IN_PYTHON | {Falsy.FALSE_TEXT}),),
         # 0 and false equal an empty text, but their texts don't.
         number_is_set=(Atom('{operand} ~ "" != ""', '{operand} ~ "" == ""'),),
         decimal_literals=True,  # beside an integer, a number that is stored as "0.5" is an error
