@@ -200,8 +200,8 @@ class Conditions:
             return Comparison(f"{_LOOP_TEST}{source.key.without_root}", Operator.IS_TRUE)
         established = self._values.profile.conditions.presences
         falsy = established[0].falsy if established else _ASSUMED
-        data_type = self._values.fields.type_of(source)
-        if self._find_presence(falsy, data_type).falsy ^ falsy & _possible(data_type):
+        data_type = self._type(source)
+        if (self._find_presence(falsy, data_type).falsy ^ falsy) & _possible(data_type):
             if data_type is DataType.BOOLEAN:
                 return _comparison(source, Operator.IS_TRUE)
             if data_type is DataType.NUMBER:
@@ -231,7 +231,7 @@ class Conditions:
 
     def _compare(self, source: SourceField, falsy: frozenset[Falsy]) -> None:
         """Choose the test of the target, and add the caveats about it. Raises: ByHand."""
-        data_type = self._values.fields.type_of(source)
+        data_type = self._type(source)
         if source.key not in self.presences:
             self.presences[source.key] = self._find_presence(falsy, data_type)
         written = self.presences[source.key].falsy
@@ -297,9 +297,7 @@ class Conditions:
         is_text = self._values.fields.type_of(source) is DataType.TEXT
         if right.value is Special.EMPTY and not is_text:
             raise ByHand(_EMPTY)
-        falsy = {Falsy.EMPTY_TEXT}
-        if right.value == "":
-            source.is_shown_as_text = True
+        falsy: Set[Falsy] = {Falsy.EMPTY_TEXT}
         if right.value is None:
             falsy = {Falsy.MISSING}
         elif right.value is Special.BLANK:
@@ -323,6 +321,11 @@ class Conditions:
 
     def _operand(self, value: Expression) -> SourceField:
         return _found(self._values.operand(value))
+
+    def _type(self, source: SourceField) -> DataType | None:
+        """Return the type of the field, or None if no tag shows it, or if it is only assumed."""
+        fields = self._values.fields
+        return None if self._exact and not fields.has_type(source) else fields.type_of(source)
 
     def _warn_of(self, source: SourceField, feature: Feature) -> None:
         """Add the caveats about how the ESP compares values: content compares all of a value."""

@@ -772,8 +772,11 @@ def test_text_that_the_target_can_only_read_as_code_stays_by_hand(source, text, 
 @pytest.mark.parametrize(
     ("source", "caveat"),
     [
-        ("{% if ${city} %}x{% endif %}{{ ${city} | upcase }}", "An empty text in city"),
-        ("{% if ${city} != '' %}x{% endif %}", "A missing value of city"),
+        (
+            "{% if ${city} %}x{% endif %}{{ ${city} | upcase }}",
+            "reads an empty text in city as no value",
+        ),
+        ("{% if ${city} != '' %}x{% endif %}", "reads a missing value in city as no value"),
         ("{% if ${city} != blank %}x{% endif %}", "white space only"),
     ],
 )
@@ -783,26 +786,119 @@ def test_a_caveat_names_the_values_that_differ(source, caveat):
     assert caveat in next(each.reasons[0] for each in converted.tags if each.reasons)
 
 
-def test_a_condition_on_an_unknown_type_has_a_caveat_or_stays():
-    source = "{% if person.vip %}x{% endif %}"
-
-    (caveat, *_), *_ = [each.reasons for each in braze(source).tags]
-    assert "No tag shows the type of vip" in caveat
-    assert by_hand(braze(source, exact=True))[0][0] == 1
+PRESENCES = {
+    ("customerio", "braze"): {
+        "{% if customer.a %}x{% endif %}": "{% if custom_attribute.${a} %}x{% endif %}",
+        "{% unless customer.a %}x{% endunless %}": (
+            "{% unless custom_attribute.${a} %}x{% endunless %}"
+        ),
+        "{% unless customer.a %}x{% else %}y{% endunless %}": (
+            "{% if custom_attribute.${a} %}y{% else %}x{% endif %}"
+        ),
+        "{% if customer.a != blank %}x{% endif %}": (
+            "{% if custom_attribute.${a} != blank %}x{% endif %}"
+        ),
+        "{% if customer.a == nil %}x{% endif %}": (
+            "{% if custom_attribute.${a} == nil %}x{% endif %}"
+        ),
+        "{% if customer.a and customer.a != '' %}x{% endif %}": (
+            '{% if custom_attribute.${a} and custom_attribute.${a} != "" %}x{% endif %}'
+        ),
+        "{% if customer.a != nil and customer.a != '' %}x{% endif %}": (
+            '{% if custom_attribute.${a} != nil and custom_attribute.${a} != "" %}x{% endif %}'
+        ),
+        "{% if customer.a %}x{% endif %}{{ customer.a | upcase }}": (
+            "{% if custom_attribute.${a} %}x{% endif %}{{custom_attribute.${a} | upcase}}"
+        ),
+        "{% if customer.b == true %}x{% endif %}{% if customer.b %}y{% endif %}": (
+            "{% assign b_text = custom_attribute.${b} | downcase %}"
+            '{% if b_text == "true" %}x{% endif %}{% if custom_attribute.${b} %}y{% endif %}'
+        ),
+    },
+    ("klaviyo", "brevo"): {
+        "{% if person.a %}x{% endif %}": "{% if contact.A %}x{% endif %}",
+        "{% if not person.a %}x{% else %}y{% endif %}": (
+            "{% if contact.A %}y{% else %}x{% endif %}"
+        ),
+    },
+    ("klaviyo", "braze"): {
+        "{% if person.n > 3 %}x{% endif %}{% if not person.n %}y{% endif %}": (
+            "{% assign n_number = custom_attribute.${n} | plus: 0 %}{% if n_number > 3 %}x"
+            "{% endif %}{% unless custom_attribute.${n} and custom_attribute.${n} != 0 %}y"
+            "{% endunless %}"
+        ),
+    },
+    ("sendgrid", "iterable"): {
+        "{{#if a}}x{{/if}}": "{{#if a}}x{{/if}}",
+        "{{#unless a}}x{{/unless}}": "{{#if a}}{{else}}x{{/if}}",
+    },
+}
 
 
 @pytest.mark.parametrize(
-    ("source", "test", "values"),
+    ("read", "write", "source", "expected"),
+    [(*pair, *each) for pair, templates in PRESENCES.items() for each in templates.items()],
+)
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_test_whether_a_value_is_set_stays_as_short_as_its_meaning_permits(
+    read, write, source, expected, exact
+):
+    options = ConversionOptions(exact=exact, bare="field")
+
+    converted = convert(source, read=read, write=write, options=options)
+
+    assert converted.content == expected
+    assert not any("as no" in reason for tag in converted.tags for reason in tag.reasons)
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "test", "expected", "values"),
     [
-        ("klaviyo", "person.vip", "False, 0 and an empty list can count as a value here"),
-        ("customerio", "customer.vip", "False can count as a value here"),
-        ("customerio", "customer.vip != blank", "False, an empty list and white space"),
+        (
+            *("klaviyo", "braze", "person.a"),
+            'custom_attribute.${a} and custom_attribute.${a} != ""',
+            "0, an empty list and an empty object in a as a value, and Klaviyo as none",
+        ),
+        (
+            *("braze", "klaviyo", "custom_attribute.${a}", "person|lookup:'a'"),
+            "0, an empty text, an empty list and an empty object in a as no value, and Braze as",
+        ),
+        (
+            *("klaviyo", "hubspot", "person.a", "contact.a"),
+            'the text "false" in a as no value, and Klaviyo as one',
+        ),
+        (
+            *("klaviyo", "portable", "person.a", "recipient.a is set"),
+            "false, 0, an empty list and an empty object in a as a value, and Klaviyo as none",
+        ),
     ],
 )
-def test_a_test_of_an_unknown_type_names_the_values_that_change_their_branch(source, test, values):
-    converted = convert(f"{{% if {test} %}}x{{% endif %}}", read=source, write="braze")
+def test_a_test_of_an_unknown_type_names_the_values_that_differ(
+    read, write, test, expected, values
+):
+    converted = convert(f"{{% if {test} %}}x{{% endif %}}", read=read, write=write)
 
-    assert values in converted.tags[0].reasons[0]
+    assert f"if {expected}" in converted.content
+    assert (
+        converted.tags[0]
+        .reasons[0]
+        .startswith(f"No tag shows the type of a. This code reads {values}")
+    )
+
+
+def test_an_exact_test_of_an_unknown_type_is_long_or_stays_by_hand():
+    source = "{% if person.a %}x{% endif %}"
+    options = ConversionOptions(exact=True)
+
+    for_braze = convert(source, read="klaviyo", write="braze", options=options)
+    portable = convert(source, read="klaviyo", write="portable", options=options)
+
+    value = "custom_attribute.${a}"
+    assert for_braze.content == (
+        f"{{% if {value} and {value} != empty and {value} != 0 %}}x{{% endif %}}"
+    )
+    assert "No tag shows" not in str(for_braze.tags)
+    assert "No tag shows the type of a. Give it" in by_hand(portable)[0][1]
 
 
 def test_a_comparison_with_empty_stays_unless_the_value_is_a_text():
@@ -1065,9 +1161,7 @@ def test_with_an_organization_the_names_and_types_are_its_own(codes):
     converted = convert(source, read=IntegrationId(1), write=IntegrationId(2), codes=codes)
 
     assert converted.content == (
-        "{{custom_attribute.${Loyalty}}}"
-        "{% assign vip_text = custom_attribute.${vip} | downcase %}"
-        '{% if vip_text == "true" %}x{% endif %}'
+        "{{custom_attribute.${Loyalty}}}{% if custom_attribute.${vip} %}x{% endif %}"
     )
     assert "No tag shows" not in str([each.reasons for each in converted.tags])
 
