@@ -91,8 +91,8 @@ class ConversionOptions:
 
     `names` are the keys that names at the source mean. `values` are texts of links, the sender and
     the year, by their names in content such as `sender.name`, for ESPs that have no code for them.
-    `surface` is where an email shows the text, as in an export. If `exact` is true, conditions on
-    fields whose type no tag shows stay by hand, instead of having a caveat. If `strict` is true,
+    `surface` is where an email shows the text, as in an export. If `exact` is true, tests of values
+    stay by hand if no code is right for each type, instead of having a caveat. If `strict` is true,
     tags that have a caveat or stay by hand are violations. `sent_by` is the way in which the other
     ESP sends the message, as in an export. `sent_by_source` is that of the source, if it has
     several: other event data stay by hand. `bare` is what names mean that can be fields or event

@@ -165,7 +165,7 @@ class Language(EspName):
     type=OneOf(Bare),
     help="What a name means that can be a field or event data. By default, it stays by hand.",
 )
-@option("--exact", is_flag=True, help="Keep conditions on fields whose type no tag shows.")
+@option("--exact", is_flag=True, help="Keep tests of values if no code is right for each type.")
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
 @option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
 @click.argument(

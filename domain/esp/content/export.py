@@ -93,14 +93,14 @@ class ContentExporter:
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile = codes.names.get_profile(target)
-        resolver = CodeResolver(codes, target, options.sent_by, presences)
+        resolver = CodeResolver(codes, target, options.sent_by)
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
         self._tags.warn(profile.esp, resolver, report)
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)
-        rendering = Rendering(content, resolver, html, used, report, options.sent_by)
+        rendering = Rendering(content, resolver, html, used, report, options.sent_by, presences)
         nodes = with_email_only_links(profile, content)
         if content.html.root_end is not None:
             nodes = tuple(insert_texts(nodes, [(content.html.root_end, _PRELUDES)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from attrs import evolve
@@ -18,7 +18,7 @@ from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
-from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.conditions.code_parts import ConditionLanguage, Presence
 from ..profiles.profile import Profile, Quoting, Strength
 from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links
@@ -59,6 +59,7 @@ class Rendering:
         used: UsedFields,
         report: Report,
         sent_by: str | None,
+        presences: Mapping[str, Presence],
     ) -> None:
         self._sent_by, self._resolver = sent_by, resolver
         self._profile, self._title = html.profile, html.profile.title
@@ -66,7 +67,7 @@ class Rendering:
         self._content, self._places = content, content.html
         self._used, self._report = used, report
         self._insertions = Insertions(html, resolver.profiles)
-        self._conditions = CompiledConditions(self._profile, resolver)
+        self._conditions = CompiledConditions(self._profile, resolver, presences)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
         self._codes: dict[tuple[str, str], str | None] = {}
@@ -177,7 +178,9 @@ class Rendering:
             return shown
         position = self._content.lines.position(start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
-        return str(self._condition(condition, start, shown, _Code(insertion.otherwise)))
+        return str(
+            self._condition(condition, start, shown, _Code(insertion.otherwise), is_guard=True)
+        )
 
     def _warn_of_data(self, reference: Reference) -> None:
         if isinstance(reference.key, DataPath):
@@ -301,12 +304,18 @@ class Rendering:
         otherwise: _Code,
         *,
         is_raw: bool = False,
+        is_guard: bool = False,
     ) -> _Code:
-        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true."""
+        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true.
+
+        `is_guard` is whether it is that of a filter.
+        """
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
-            compiled = self._conditions.get(condition, has_otherwise=otherwise.length > 0)
+            compiled = self._conditions.get(
+                condition, has_otherwise=otherwise.length > 0, is_guard=is_guard
+            )
         except NotExpressible as error:
             place = error.position
             offset = start if place is None else self._content.lines.offset_of(place)

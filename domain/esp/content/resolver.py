@@ -26,19 +26,12 @@ from ..profiles.profile import Profile
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once.
 
-    `presences` are the tests whether a value is set, by the keys for which they differ. `scope` is
-    that of the place whose codes are read.
+    `scope` is that of the place whose codes are read.
     """
 
-    def __init__(
-        self,
-        codes: CodeSource,
-        target: Target,
-        sent_by: str | None = None,
-        presences: Mapping[str, Presence] = {},
-    ) -> None:
+    def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
-        self._codes, self._target, self._presences = codes, target, presences
+        self._codes, self._target = codes, target
         self._profile = codes.names.get_profile(target)
         self.scope: Scope = Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
@@ -97,13 +90,7 @@ class CodeResolver(FieldResolver):
                 else reach(self.get_code(key), self.scope)
                 for key in dict.fromkeys(condition_keys(condition))
             }
-            self._readings[key] = [
-                {
-                    key: evolve(operand, presence=self._presences.get(key))
-                    for key, operand in reading.items()
-                }
-                for reading in find_readings(condition, codes)
-            ]
+            self._readings[key] = find_readings(condition, codes)
         return self._readings[key]
 
 
@@ -112,19 +99,36 @@ THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
 
 
 class CompiledConditions:
-    """The codes of conditions for one ESP. Equal conditions are compiled once."""
+    """The codes of conditions for one ESP. Equal conditions are compiled once.
 
-    def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
-        self._profile, self._resolver = profile, resolver
+    `presences` are the tests whether a value is set, by the keys for which they differ.
+    """
+
+    def __init__(
+        self, profile: Profile, resolver: CodeResolver, presences: Mapping[str, Presence]
+    ) -> None:
+        self._profile, self._resolver, self._presences = profile, resolver, presences
         self._found: dict[object, ConditionCode] = {}
 
-    def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
-        """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
-        key = condition, has_otherwise, self._resolver.scope
+    def get(
+        self, condition: Condition, *, has_otherwise: bool, is_guard: bool = False
+    ) -> ConditionCode:
+        """Return the code with marks for the texts. Raises: NotExpressible if there is none.
+
+        If `is_guard` is true, the condition is that of a filter, which needs a value.
+        """
+        key = condition, has_otherwise, is_guard, self._resolver.scope
         if key not in self._found:
+            presences = {} if is_guard else self._presences
             self._found[key] = compile_readings(
                 condition,
-                self._resolver.read(condition),
+                [
+                    {
+                        key: evolve(operand, presence=presences.get(key))
+                        for key, operand in reading.items()
+                    }
+                    for reading in self._resolver.read(condition)
+                ],
                 self._profile,
                 then=THEN,
                 otherwise=OTHERWISE if has_otherwise else "",

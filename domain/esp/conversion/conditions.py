@@ -27,7 +27,7 @@ from ...conditions.syntax import format_condition
 from ...content import WarningCode
 from ...data_paths import LOOP, DataPath
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import FALSY_IN_PYTHON, Falsy, Feature, Presence
+from ..languages.conditions.code_parts import Falsy, Feature, Presence
 from ..languages.tree import Call, Expression, Filter, Filtered, Literal, Operation, Path, Special
 from ..profiles.profile import Profile
 from .code import DEFAULT, SLOT, match_code, read_test
@@ -79,7 +79,7 @@ _IN_CONTENT = Presence((), frozenset({Falsy.MISSING, Falsy.EMPTY_TEXT}))
 """The test of content, for which the target has one of each type."""
 _ASSUMED = _IN_CONTENT.falsy | {Falsy.FALSE, Falsy.ZERO, Falsy.EMPTY_LIST}
 """The falsy values of languages for which they are not established."""
-_BLANK = FALSY_IN_PYTHON - {Falsy.ZERO} | {Falsy.WHITE_SPACE}
+_NO_VALUES: frozenset[Falsy] = frozenset()
 _FLAGS = {Falsy.MISSING, Falsy.FALSE, Falsy.WHITE_SPACE}
 """The values that must have the same meaning, also if the type of a field is not known."""
 
@@ -100,11 +100,15 @@ V = TypeVar("V")
 
 @define
 class Conditions:
-    """Reads the tests in the templates of an ESP. `exact` refuses fields without a known type."""
+    """Reads the tests in the templates of an ESP.
+
+    `exact` refuses what is not right for each type. `forms` are the tests of the target, whether a
+    value is set, for values whose type is not known.
+    """
 
     _values: Values
     _exact: bool
-    _target: Profile | None
+    _forms: Sequence[Presence]
     presences: dict[str, Presence] = Factory(dict)
     """The tests of the target whether a value is set, by the keys for which they differ."""
     _tests: dict[str, tuple[SourceField, list[frozenset[Falsy]]]] = Factory(dict)
@@ -131,13 +135,14 @@ class Conditions:
         for pattern in _patterns(self._values.profile):
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, test, slots):
-                found = self._of_pattern(pattern.operator, slots)
+                found = self._of_pattern(pattern, slots)
+                match found:
+                    case Comparison(operator=Operator.IS_SET) if pattern.negated:
+                        return evolve(found, operator=Operator.IS_NOT_SET)
                 return Not(found) if pattern.negated else found
         match test:
             case Call("and" | "or" | "not" as word, operands):
                 return self._condition(Operation(word, operands))
-            case Operation("is", (value, Call("none", ()))):
-                return self._emptiness("==", value, Literal(None))
             case Operation("and", operands):
                 return self._joined(AllOf, [self._condition(each) for each in operands])
             case Operation("or", operands):
@@ -161,9 +166,9 @@ class Conditions:
                 raise ByHand(_TEST)
         return self._truth(self._operand(test))
 
-    def _of_pattern(self, operator: Operator, slots: Mapping[str, Expression]) -> Condition:
+    def _of_pattern(self, pattern: _Pattern, slots: Mapping[str, Expression]) -> Condition:
         """Return the condition of a test that the profile of the ESP names."""
-        value, other = slots[SLOT], slots.get(DEFAULT)
+        value, other, operator = slots[SLOT], slots.get(DEFAULT), pattern.operator
         match other:
             case None:
                 source = self._operand(value)
@@ -171,7 +176,8 @@ class Conditions:
                     self._values.fields.require(source, DataType.BOOLEAN)
                     is_true = operator is Operator.IS_TRUE
                     return _comparison(source, Operator.EQUAL, is_true)
-                return self._is_set(source, _IN_CONTENT.falsy)
+                self._warn_of_default(source, value)
+                return self._is_set(source, pattern.falsy)
             case Literal(str() as part) if operator is Operator.CONTAINS:
                 return self._contains(value, part)
             case Literal():
@@ -216,7 +222,7 @@ class Conditions:
 
     def _find_presence(self, falsy: Set[Falsy], data_type: DataType | None) -> Presence:
         """Return the test of the target that is nearest. That of content has no tests."""
-        forms = () if self._target is None else self._target.conditions.presences
+        forms = self._forms
         if data_type is not None or not forms:
             forms = (_IN_CONTENT, *forms)
 
@@ -297,13 +303,9 @@ class Conditions:
         is_text = self._values.fields.type_of(source) is DataType.TEXT
         if right.value is Special.EMPTY and not is_text:
             raise ByHand(_EMPTY)
-        falsy: Set[Falsy] = {Falsy.EMPTY_TEXT}
-        if right.value is None:
-            falsy = {Falsy.MISSING}
-        elif right.value is Special.BLANK:
-            falsy = _BLANK
-        elif _shows_nothing_for_null(left):
-            falsy = _IN_CONTENT.falsy
+        falsy = {Falsy.MISSING} if right.value is None else {Falsy.EMPTY_TEXT}
+        if not self._values.profile.conditions.presences or _shows_nothing_for_null(left):
+            falsy = {*_IN_CONTENT.falsy}
         self._warn_of_default(source, left)
         is_set = self._is_set(source, falsy)
         return is_set if operator == "!=" else evolve(is_set, operator=Operator.IS_NOT_SET)
@@ -349,20 +351,27 @@ _LOOP_TEST = f"{LOOP} is "
 
 @frozen
 class _Pattern:
-    """A test that the ESP writes in a form of its own, and what it means."""
+    """A test that the ESP writes in a form of its own, and what it means.
+
+    `falsy` are the values that count as none if it tests whether a value is set.
+    """
 
     code: Expression
     operator: Operator
     negated: bool
+    falsy: Set[Falsy]
 
 
 @cache
 def _patterns(profile: Profile) -> Sequence[_Pattern]:
-    """Return the tests of the profile that are no comparison of a value with a literal."""
+    """Return the tests of the profile that are no value, and no comparison with a literal."""
     language = profile.conditions
+    sets = [
+        *language.presences,
+        Presence(language.is_set, _IN_CONTENT.falsy),
+        Presence(language.number_is_set or (), _IN_CONTENT.falsy),
+    ]
     atoms = [
-        *((Operator.IS_SET, each) for each in language.is_set if len(language.is_set) == 1),
-        *((Operator.IS_SET, each) for each in language.number_is_set or ()),
         (Operator.IS_TRUE, language.true),
         (Operator.EQUAL, language.false),
         (Operator.EQUAL, language.equal),
@@ -371,14 +380,16 @@ def _patterns(profile: Profile) -> Sequence[_Pattern]:
         (Operator.CONTAINS, language.contains),
     ]
     found: dict[Expression, _Pattern] = {}
-    for operator, atom in atoms:
-        if atom is None:
-            continue
+    for operator, atom, falsy in (
+        *((Operator.IS_SET, each.tests[0], each.falsy) for each in sets if len(each.tests) == 1),
+        *((operator, atom, _NO_VALUES) for operator, atom in atoms if atom is not None),
+    ):
         for code, negated in ((atom.code, False), (atom.opposite or "", True)):
             written = code.replace("{operand}", SLOT).replace("{value}", f'"{DEFAULT}"')
             test = read_test(profile, written)
-            if not _is_plain(test):
-                found.setdefault(test, _Pattern(test, operator, negated))
+            is_plain = isinstance(test, Literal | Path) if falsy else _is_plain(test)
+            if not is_plain:
+                found.setdefault(test, _Pattern(test, operator, negated, falsy))
     return tuple(found.values())
 
 

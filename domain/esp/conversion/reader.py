@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from html import escape
 from itertools import chain, repeat, zip_longest
@@ -65,6 +66,8 @@ _LITERAL = "The text in this tag would be read as code. Write it in another way.
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
+_PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
+"""A text that is a default in each language."""
 _TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 """The name in a code of a system value."""
@@ -154,7 +157,8 @@ class Reader:
     def __attrs_post_init__(self) -> None:
         self._removes_white_space = _TRIM.search(self.text) is not None
         self._values = Values(self.profile, self.fields)
-        self._conditions = Conditions(self._values, self.exact, self.target)
+        forms = () if self.target is None else self.target.conditions.presences
+        self._conditions = Conditions(self._values, self.exact, forms)
 
     @property
     def presences(self) -> Mapping[str, Presence]:
@@ -393,6 +397,13 @@ class Reader:
                 if isinstance(each, Condition | Loop):
                     self._note(find_closing(each), ())
             return
+        default = self._find_default(node)
+        if default is not None:
+            self._convert(node, *default)
+            inner = [each.start for branch in node.branches for each in (branch, *branch.nodes)]
+            for start in (*inner[1:], find_closing(node)):
+                self._note(start, ())
+            return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
@@ -407,6 +418,33 @@ class Reader:
         ]
         after = self._branches(node, tags, "/if")
         self._variables.update(_merged(tests, self._variables, after))
+
+    def _find_default(self, node: Condition) -> tuple[str, Sequence[str]] | None:
+        """Return a value with a default that shows the same as the block, and its caveats."""
+        first, *others = node.branches
+        is_choice = [each.test for each in others] == [None]
+        if first.test is None or not is_choice or _TRIM.search(self.text, node.start, node.end):
+            return None
+        match first.nodes, others[0].nodes:
+            case ((Output() as shown,), (Text() as otherwise,)) | (
+                (Text() as otherwise,),
+                (Output() as shown,),
+            ):
+                text = self.text[otherwise.start : otherwise.end]
+                with suppress(ByHand):
+                    value = self._resolve(shown.value)
+                    code, caveats = self._shown(value)
+                    source = self._values.operand(value)
+                    if source is None or _PLAIN.fullmatch(text) is None:
+                        return None
+                    self.fields.assume_text(source, text)
+                    conditions = Conditions(self._values, self.exact, ())
+                    test, found = conditions.read(self._resolve(first.test))
+                    codes = (code, text) if shown.start < otherwise.start else (text, code)
+                    default = _as_default(test, *codes)
+                    if default is not None:
+                        return default, tuple(dict.fromkeys((*found, *caveats)))
+        return None
 
     def _find_guarded(self, node: Condition) -> Loop | None:
         """Return the loop that shows the same as the block, which only tests whether it has items.

@@ -159,8 +159,7 @@ class Values:
 
     def _replaced(self, source: SourceField, default: str) -> Iterator[str]:
         """Yield that the source shows the default instead of other values, if it does."""
-        if self.fields.type_of(source) is None and not default.isdecimal():
-            source.is_shown_as_text = True
+        self.fields.assume_text(source, default)
         values = self.replaced_values(source)
         if values:
             yield _REPLACED.format(title=self.profile.title, value=values)

@@ -50,6 +50,8 @@ _SNIPPETS = "github.com/HubSpot/hubspot-cms-vscode/blob/master/snippets/man_gen"
 
 _DATA = f"{shared.SKILLS}/hubspot-hubl/references/data-sources.md"
 
+_NOT_NULL = Atom("{operand} is not none", "{operand} is none")
+_NOT_EMPTY_TEXT = Atom('{operand} != ""', '{operand} == ""')
 
 PROFILE = Profile(
     esp=Esp("hubspot"),
@@ -88,12 +90,13 @@ PROFILE = Profile(
     ),
     conditions=ConditionLanguage(
         write=write_inline,
-        is_set=(
-            Atom("{operand} is not none", "{operand} is none"),
-            Atom('{operand} != ""', '{operand} == ""'),
-        ),
+        is_set=(_NOT_NULL, _NOT_EMPTY_TEXT),
         # github.com/HubSpot/jinjava, ObjectTruthValue.java
-        presences=(Presence((Atom("{operand}"),), FALSY_IN_PYTHON | {Falsy.FALSE_TEXT}),),
+        presences=(
+            Presence((Atom("{operand}"),), FALSY_IN_PYTHON | {Falsy.FALSE_TEXT}),
+            Presence((_NOT_NULL,), frozenset({Falsy.MISSING})),
+            Presence((_NOT_EMPTY_TEXT,), frozenset({Falsy.FALSE, Falsy.ZERO, Falsy.EMPTY_TEXT})),
+        ),
         # 0 and false equal an empty text, but their texts don't.
         number_is_set=(Atom('{operand} ~ "" != ""', '{operand} ~ "" == ""'),),
         decimal_literals=True,  # beside an integer, a number that is stored as "0.5" is an error

@@ -473,6 +473,86 @@ def test_a_variable_with_a_value_in_each_case_is_a_default_or_a_condition(esp, s
     assert converted.counts[Outcome.BY_HAND] == 0
 
 
+DEFAULTS = {
+    ("mailchimp", "braze"): {
+        "*|IF:FNAME|**|FNAME|**|ELSE:|*there*|END:IF|*": "{{${first_name} | default: 'there'}}",
+        "*|IF:CITY|**|CITY|**|ELSE:|*your town*|END:IF|*": ("{{${city} | default: 'your town'}}"),
+    },
+    ("sendgrid", "braze"): {
+        "{{#if first_name}}{{first_name}}{{else}}there{{/if}}": (
+            "{{${first_name} | default: 'there'}}"
+        ),
+        "{{#unless first_name}}there{{else}}{{first_name}}{{/unless}}": (
+            "{{${first_name} | default: 'there'}}"
+        ),
+    },
+    ("braze", "klaviyo"): {
+        "{% if ${city} %}{{ ${city} }}{% else %}there{% endif %}": (
+            "{{ person.City|default:'there' }}"
+        ),
+        "{% if ${city} != blank %}{{ ${city} }}{% else %}there{% endif %}": (
+            "{{ person.City|default:'there' }}"
+        ),
+    },
+    ("sfmc", "braze"): {
+        "%%[ IF EMPTY([City]) THEN ]%%home%%[ ELSE ]%%%%=v([City])=%%%%[ ENDIF ]%%": (
+            "{{${city} | default: 'home'}}"
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "source", "expected"),
+    [(*pair, *each) for pair, templates in DEFAULTS.items() for each in templates.items()],
+)
+def test_a_block_with_a_value_and_a_text_is_a_default(read, write, source, expected):
+    converted = convert(source, read=read, write=write)
+
+    assert converted.content == expected
+    assert len(converted.tags) == 4
+    assert not any("No tag shows" in reason for tag in converted.tags for reason in tag.reasons)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% if first_name %}{{ first_name }}{% else %}<b>there</b>{% endif %}",
+        "{% if first_name %}Hi {{ first_name }}{% else %}there{% endif %}",
+        "{% if first_name %}{{ last_name }}{% else %}there{% endif %}",
+        "{% if not first_name %}{{ first_name }}{% else %}there{% endif %}",
+        "{% if person.n > 3 %}{% endif %}{% if person.n %}{{ person.n }}{% else %}no{% endif %}",
+    ],
+)
+def test_another_block_is_no_default(source):
+    assert "default: '" not in convert(source, read="klaviyo", write="braze").content
+
+
+def test_an_exact_block_of_an_unknown_type_is_no_default():
+    source = "{% if person.points %}{{ person.points }}{% else %}none{% endif %}"
+    options = ConversionOptions(exact=True)
+
+    converted = convert(source, read="klaviyo", write="braze", options=options)
+
+    value = "custom_attribute.${points}"
+    assert converted.content == (
+        f"{{% if {value} and {value} != empty and {value} != 0 %}}{{{{{value}}}}}"
+        "{% else %}none{% endif %}"
+    )
+
+
+def test_a_standard_field_is_a_text_but_a_birthday():
+    of_text, of_date = (
+        convert(f"{{% if ${{{name}}} %}}x{{% endif %}}", read="braze", write="portable").tags[0]
+        for name in ("first_name", "date_of_birth")
+    )
+
+    assert of_text.reasons == (
+        "This code reads an empty text in first_name as no value, and Braze as one.",
+    )
+    assert "No tag shows the type of birthday" in of_date.reasons[0]
+
+
 def test_a_variable_without_a_value_in_one_case_and_one_with_code_stay_by_hand():
     without = "{% if ${city} == 'x' %}{% assign g = 'a' %}{% endif %}{{ g }}"
     with_code = "{% assign g = '{{x}}' %}{{ g }}"
@@ -942,6 +1022,11 @@ def test_the_code_for_a_condition_does_not_overwrite_a_variable_of_the_author(va
             *("iterable", "sendgrid"),
             "{{#if gift}}{{#unless code}}x{{/unless}}{{else}}y{{/if}}",
             "{{#if gift}}{{#if code}}{{else}}x{{/if}}{{else}}y{{/if}}",
+        ),
+        (
+            *("klaviyo", "sendgrid"),
+            "{% if event.total and event.total > 3 %}a{% else %}b{% endif %}",
+            "{{#if total}}{{#greaterThan total 3}}a{{else}}b{{/greaterThan}}{{else}}b{{/if}}",
         ),
         (
             *("sendgrid", "iterable"),

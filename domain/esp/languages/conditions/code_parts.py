@@ -50,13 +50,13 @@ Formula: TypeAlias = Atom | Conjunction | Disjunction
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
-    """Return the formula that holds if all parts hold, without nested conjunctions."""
+    """Return the formula that holds if all parts hold, without nested and equal ones."""
     flat = _flat(Conjunction, parts)
     return flat[0] if len(flat) == 1 else Conjunction(flat)
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
-    """Return the formula that holds if any part holds, without nested disjunctions."""
+    """Return the formula that holds if any part holds, without nested and equal ones."""
     flat = _flat(Disjunction, parts)
     return flat[0] if len(flat) == 1 else Disjunction(flat)
 
@@ -82,9 +82,13 @@ def _flat(
     kind: type[Conjunction] | type[Disjunction], parts: Iterable[Formula]
 ) -> tuple[Formula, ...]:
     return tuple(
-        each
-        for part in parts
-        for each in (part.parts if not isinstance(part, Atom) and type(part) is kind else (part,))
+        dict.fromkeys(
+            each
+            for part in parts
+            for each in (
+                part.parts if not isinstance(part, Atom) and type(part) is kind else (part,)
+            )
+        )
     )
 
 
