@@ -210,4 +210,31 @@ DIALECTS: Mapping[Esp, Dialect] = {
         booleans=("VALUE", "VALUE == true", "VALUE == false", "VALUE != true"),
         untyped=("VALUE", "VALUE != blank", "VALUE == nil", "VALUE != ''"),
     ),
+    Esp("hubspot"): Dialect(
+        value=lambda key: f"contact.{'firstname' if key in _STANDARD else key}",
+        shown=(
+            "{{ VALUE }}",
+            "{{ VALUE|default('there', true) }}",
+            "{{ VALUE|default('there') }}",
+            "{{ VALUE or 'there' }}",
+            "{{ personalization_token('VALUE', 'there') }}",
+            "{% if VALUE %}{{ VALUE }}{% else %}there{% endif %}",
+            "{# a note #}",
+        ),
+        shown_numbers=(
+            *("{{ VALUE }}", "{{ VALUE|default('none', true) }}", "{{ VALUE or 'none' }}"),
+            "{{ VALUE|default('none') }}",
+        ),
+        blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
+        texts=(
+            *("VALUE", "VALUE == 'LITERAL'", "VALUE != 'LITERAL'", "VALUE is none"),
+            *("VALUE is string_containing 'LITERAL'", "VALUE != ''"),
+        ),
+        numbers=(
+            *("VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER", "VALUE <= NUMBER"),
+            *("VALUE == NUMBER", "VALUE != NUMBER"),
+        ),
+        booleans=("VALUE", "VALUE == true", "VALUE != true"),
+        untyped=("VALUE", "VALUE is none", "VALUE is not none", "VALUE != ''"),
+    ),
 }

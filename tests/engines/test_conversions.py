@@ -129,7 +129,7 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
     return False
 
 
-FALSY = {
+FALSY: Mapping[Falsy, object] = {
     Falsy.MISSING: None,
     Falsy.FALSE: False,
     Falsy.ZERO: 0,
@@ -288,7 +288,7 @@ def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> Non
 SETS = {
     Esp("klaviyo"): ("person.extra", "not person.extra"),
     Esp("brevo"): ("contact.EXTRA",),
-    Esp("hubspot"): ("contact.extra",),
+    Esp("hubspot"): ("contact.extra", "contact.extra is none", "contact.extra != ''"),
     Esp("braze"): (
         *("custom_attribute.${extra}", "custom_attribute.${extra} != blank"),
         *("custom_attribute.${extra} == nil", "custom_attribute.${extra} != ''"),
@@ -327,6 +327,8 @@ def test_a_test_takes_the_same_branch_for_each_value_that_no_caveat_names(source
                 target, [(converted.content, names(target, each)) for each in sent], engine
             )
             for value, left, right in zip(values, expected, rendered, strict=True):
+                if isinstance(left, NotRendered) or isinstance(right, NotRendered):
+                    continue  # The stand-in for Jinjava does not compare lists with texts.
                 is_excused = any(is_named(each, value) for each in caveats)
                 assert (left == right) is not is_excused, (template, converted.content, value)
 
@@ -385,11 +387,16 @@ def test_a_template_as_content_previews_the_same_text(source):
 
 
 def preview(case: Case) -> str:
+    types = {each.key: each.data_type for each in case.converted.fields}
+    recipient = {key: value for key, value in case.recipient.items() if key in types}
+    for key in UNTYPED:
+        value = recipient.get(key)
+        if isinstance(value, bool | int):
+            types[key] = DataType.BOOLEAN if isinstance(value, bool) else DataType.NUMBER
+        elif isinstance(value, list | dict):
+            recipient[key] = "a list or an object, which content does not have"
     fields = define_fields(
-        FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
-        for each in case.converted.fields
+        FieldDraft(name=key, key=key, data_type=data_type) for key, data_type in types.items()
     )
-    keys = {each.key for each in fields}
-    recipient = {key: value for key, value in case.recipient.items() if key in keys}
     content = parse_content(case.converted.content)
     return preview_content(content, fields, recipient, today=TODAY).content

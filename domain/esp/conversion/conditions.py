@@ -112,7 +112,7 @@ class Conditions:
     presences: dict[str, Presence] = Factory(dict)
     """The tests of the target whether a value is set, by the keys for which they differ."""
     _tests: dict[str, tuple[SourceField, list[frozenset[Falsy]]]] = Factory(dict)
-    """The fields, by their keys, and which values each test whether they are set reads as none."""
+    """The fields, by their names in content, and what each test reads as no value."""
     _caveats: dict[tuple[str, str], None] = Factory(dict)
     """By the key of a field."""
     _title: str = field(init=False)
@@ -194,9 +194,9 @@ class Conditions:
         wanted = Operator.IS_SET if kind is AllOf else Operator.IS_NOT_SET
         for each, count in Counter(flat).items():
             if count > 1 and isinstance(each, Comparison) and each.operator is wanted:
-                _, tests = self._tests[each.key.removeprefix(_PREFIX)]
-                if len(tests) == count:
-                    tests[:] = [frozenset().union(*tests)]
+                source, tests = self._tests.get(each.key, (None, ()))
+                if source is not None and len(tests) == count:
+                    self._tests[each.key] = source, [frozenset().union(*tests)]
         unique = tuple(dict.fromkeys(flat))
         return unique[0] if len(unique) == 1 else kind(unique)
 
@@ -217,7 +217,7 @@ class Conditions:
 
     def _is_set(self, source: SourceField, falsy: Set[Falsy]) -> Comparison:
         """Return the test whether a value is set, which reads these values as none."""
-        self._tests.setdefault(source.key, (source, []))[1].append(frozenset(falsy))
+        self._tests.setdefault(source.reference, (source, []))[1].append(frozenset(falsy))
         return _comparison(source, Operator.IS_SET)
 
     def _find_presence(self, falsy: Set[Falsy], data_type: DataType | None) -> Presence:
@@ -337,8 +337,8 @@ class Conditions:
 
     def _warn_of_default(self, source: SourceField, value: Expression) -> None:
         """Add the caveat that a default in the test replaces values, if there is one."""
-        replaced = self._values.replaced_values(source)
-        if replaced and self._values.has_default(value):
+        replaced = self._values.replaced_values(value)
+        if replaced:
             self._warn(source, _REPLACED.format(value=replaced))
 
     def _warn(self, source: SourceField, caveat: str) -> None:

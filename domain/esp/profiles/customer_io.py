@@ -7,6 +7,7 @@ from attrs import evolve
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
+from ...fields.values import DataType
 from ..esps import Esp
 from ..languages.conditions.code_parts import Caveat, Feature
 from ..languages.liquid import read_liquid
@@ -26,6 +27,7 @@ from .profile import (
     Insertion,
     MissingValue,
     Names,
+    OtherDefault,
     Profile,
     Quoting,
     Strength,
@@ -88,6 +90,11 @@ PROFILE = Profile(
         with_default=(
             '{% if EXPRESSION != nil and EXPRESSION != "" %}{{EXPRESSION}}{% else %}DEFAULT'
             "{% endif %}"
+        ),
+        other_defaults=(
+            OtherDefault(
+                "{{ EXPRESSION | default: 'DEFAULT' }}", _FILTERS, {DataType.BOOLEAN: "false"}
+            ),
         ),
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,

@@ -34,6 +34,7 @@ from .profile import (
     LinkRule,
     LoopForm,
     Names,
+    OtherDefault,
     Profile,
     Quoting,
     Strength,
@@ -49,6 +50,9 @@ _VARIABLES = "developers.hubspot.com/docs/cms/reference/hubl/variables"
 _SNIPPETS = "github.com/HubSpot/hubspot-cms-vscode/blob/master/snippets/man_gen"
 
 _DATA = f"{shared.SKILLS}/hubspot-hubl/references/data-sources.md"
+
+_JINJAVA = "github.com/HubSpot/jinjava, DefaultFilter.java, OrOperator.java, ObjectTruthValue.java"
+"""Sources of Jinjava, which HubSpot publishes."""
 
 _NOT_NULL = Atom("{operand} is not none", "{operand} is none")
 _NOT_EMPTY_TEXT = Atom('{operand} != ""', '{operand} == ""')
@@ -79,6 +83,20 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         with_default="{{ personalization_token('EXPRESSION', 'DEFAULT') }}",
+        other_defaults=(
+            *(
+                OtherDefault(code, _JINJAVA, {DataType.NUMBER: "0", DataType.BOOLEAN: "false"})
+                for code in (
+                    "{{ EXPRESSION|default('DEFAULT', true) }}",
+                    "{{ EXPRESSION or 'DEFAULT' }}",
+                )
+            ),
+            OtherDefault(
+                "{{ EXPRESSION|default('DEFAULT') }}",
+                _JINJAVA,
+                caveat="{title} does not show the default instead of an empty text.",
+            ),
+        ),
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms={
@@ -91,7 +109,6 @@ PROFILE = Profile(
     conditions=ConditionLanguage(
         write=write_inline,
         is_set=(_NOT_NULL, _NOT_EMPTY_TEXT),
-        # github.com/HubSpot/jinjava, ObjectTruthValue.java
         presences=(
             Presence((Atom("{operand}"),), FALSY_IN_PYTHON | {Falsy.FALSE_TEXT}),
             Presence((_NOT_NULL,), frozenset({Falsy.MISSING})),

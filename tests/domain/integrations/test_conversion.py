@@ -515,6 +515,56 @@ def test_a_block_with_a_value_and_a_text_is_a_default(read, write, source, expec
 
 
 @pytest.mark.parametrize(
+    ("read", "source"),
+    [
+        ("hubspot", "{{ contact.city|default('x y', true) }}"),
+        ("hubspot", "{{ contact.city or 'x y' }}"),
+        ("hubspot", "{{ personalization_token('contact.city', 'x y') }}"),
+        ("customerio", "{{ customer.city | default: 'x y' }}"),
+        ("brevo", '{{ contact.CITY | default : "x y" }}'),
+        ("brevo", "{{ contact.CITY|default:'x y' }}"),
+        ("sendgrid", '{{insert city "default=x y"}}'),
+        ("sendgrid", "{{insert city 'default=x y'}}"),
+        ("iterable", '{{defaultIfEmpty city "x y"}}'),
+        ("onesignal", "{{ city | default: 'x y' }}"),
+    ],
+)
+def test_each_form_of_a_default_is_read(read, source):
+    options = ConversionOptions(bare="field")
+
+    converted = convert(source, read=read, write="portable", options=options)
+
+    assert converted.content == '{{recipient.city | default: "x y"}}'
+    assert other_reasons(converted) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "caveat"),
+    [
+        ("{{ contact.city|default('x') }}", "does not show the default instead of an empty text"),
+        (
+            "{% if contact.n > 3 %}{% endif %}{{ contact.n|default('x', true) }}",
+            "HubSpot shows the default instead of 0, too.",
+        ),
+        (
+            "{% if contact.n > 3 %}{% endif %}{{ contact.n or 'x' }}",
+            "HubSpot shows the default instead of 0, too.",
+        ),
+    ],
+)
+def test_a_default_of_hubspot_names_the_values_that_differ(source, caveat):
+    converted = convert(source, read="hubspot", write="portable")
+
+    assert caveat in str(converted.tags[-1].reasons)
+
+
+def test_another_argument_of_insert_is_no_default():
+    converted = convert("{{insert city 'other=x'}}", read="sendgrid", write="portable")
+
+    assert converted.counts[Outcome.BY_HAND] == 1
+
+
+@pytest.mark.parametrize(
     "source",
     [
         "{% if first_name %}{{ first_name }}{% else %}<b>there</b>{% endif %}",
