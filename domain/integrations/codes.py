@@ -12,7 +12,7 @@ from ..content.resolution import OWN_EMAIL
 from ..esp.derived_codes import has_safe_form
 from ..esp.errors import NameProposal
 from ..esp.esps import Esp
-from ..esp.field_codes import FieldCode, derived_code, has_own_code, own_code, with_codes
+from ..esp.field_codes import FieldCode, derived_code, has_own_code, own_code, stored_code
 from ..esp.names import EspName, NameFrom, NameState, Target
 from ..esp.preludes import Preludes
 from ..esp.profiles import BUILT_IN, Profiles
@@ -55,7 +55,7 @@ class FieldCodes:
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
         name = self.names.derive_name(OWN_EMAIL, target)
-        return derived_code(self._named(OWN_EMAIL, name, target), name, self.names.profiles)
+        return derived_code(self._named(OWN_EMAIL, name, target), name)
 
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""
@@ -94,12 +94,12 @@ class FieldCodes:
             proposal = self._proposals.find(field, target) if similar else None
             code = evolve(code, similar_names=similar, proposal=proposal)
         if is_set:
-            return derived_code(code, name, self.names.profiles)
+            return derived_code(code, name)
         source = field if field.origin.integration_id == target else name.counterpart
         if source is None or not (source.custom_insertion_code and source.custom_value_expression):
-            return derived_code(code, name, self.names.profiles)
+            return derived_code(code, name)
         codes = source.custom_insertion_code, source.custom_value_expression
-        return with_codes(code, codes, self._find_preludes(source, target), self.names.profiles)
+        return stored_code(code, codes, self._find_preludes(source, target), self.names.profiles)
 
     def _named(self, field: Field, name: EspName | None, target: Target) -> FieldCode:
         """Return the code of the field with this name, without its two codes."""
