@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from .content import *
     from .derived_codes import *
     from .errors import *
-    from .esps import *
     from .field_codes import *
     from .names import *
     from .profiles import *
@@ -20,7 +19,6 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "errors",
-        "esps",
         "profiles",
         "profiles.profile",
         "checks",

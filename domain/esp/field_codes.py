@@ -23,9 +23,8 @@ from .derived_codes import (
     require_plain_text,
 )
 from .errors import NameProposal, NoSafeForm, NotInsertable
-from .esps import Esp
 from .filtered_codes import FilteredCode, filter_code
-from .names import EspName, NameFrom, NameState, Target
+from .names import Esp, EspName, NameFrom, NameState, Target
 from .profiles import Profiles
 from .profiles.profile import WORD, Profile, ValueForm
 from .recognition.tags import find_unclosed, is_certainly_foreign

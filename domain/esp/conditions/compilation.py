@@ -18,8 +18,7 @@ from ..languages.conditions.code_parts import Atom, Caveat, atoms
 from ..name_warnings import name_warnings
 from ..names import Target
 from ..profiles.profile import Profile
-from .operands import Operand, find_codes, find_readings
-from .translation import Translation
+from .translation import Operand, Translation, find_codes, find_readings
 
 MAX_ATOMS = 100
 """The number of tests in one condition. Engines evaluate long chains recursively."""

@@ -12,9 +12,9 @@ from operator import attrgetter
 from attrs import define, frozen
 
 from ...arguments import require_type
-from ..esps import Esp
 from ..languages.blocks import Language, Tag, find_places
 from ..languages.sender_tags import read_sender_tags
+from ..names import Esp
 from ..profiles import BUILT_IN, Profiles
 from ..profiles.profile import Profile, Syntax
 from .judging import Fit, Reading, TextTag, has_braces
