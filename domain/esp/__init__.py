@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .checks import *
+    from .code_warnings import *
     from .conditions import *
     from .content import *
     from .derived_codes import *
@@ -21,7 +21,7 @@ else:
         "errors",
         "profiles",
         "profiles.profile",
-        "checks",
+        "code_warnings",
         "derived_codes",
         "names",
         "recognition.tags",

@@ -18,7 +18,7 @@ from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
-from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.conditions import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
 from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links

@@ -14,12 +14,11 @@ from ...content.tree import Block, Node, Reference
 from ...data_paths import DataPath
 from ...fields.errors import FieldNotFound
 from ...fields.protocol import Field
-from ..conditions import ConditionCode
-from ..conditions.compilation import compile_readings, shared_variable
-from ..conditions.translation import Operand, find_readings
+from ..code_warnings import name_warnings
+from ..comparisons import Operand, find_readings
+from ..conditions import ConditionCode, compile_readings, shared_variable
 from ..data_codes import DataCode, Scope, find_data_code, reach
 from ..field_codes import CodeSource, FieldCode
-from ..name_warnings import name_warnings
 from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile

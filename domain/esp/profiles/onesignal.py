@@ -7,7 +7,7 @@ from attrs import evolve
 from ...content import Surface
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..languages.conditions.code_parts import Feature
+from ..languages.conditions import Feature
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
 from ..names import Esp

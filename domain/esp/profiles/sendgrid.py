@@ -9,7 +9,7 @@ from ...content import WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import Atom, Caveat, Feature, Reading
+from ..languages.conditions import Atom, Caveat, Feature, Reading
 from ..languages.handlebars import read_handlebars, read_substitutions
 from ..languages.paths import write_handlebars
 from ..names import Esp

@@ -37,7 +37,7 @@ from recipient_fields.domain.esp import (
     derive_codes,
     export_content,
 )
-from recipient_fields.domain.esp.conditions.compilation import compile_readings
+from recipient_fields.domain.esp.conditions import compile_readings
 from recipient_fields.domain.esp.content.rendering import MAX_EXPORTED_LENGTH
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 from recipient_fields.domain.esp.filtered_codes import filter_code

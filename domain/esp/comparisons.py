@@ -14,7 +14,7 @@ from typing import assert_never
 
 from attrs import Factory, define, evolve, frozen
 
-from ...conditions import (
+from ..conditions import (
     AllOf,
     AnyOf,
     Comparison,
@@ -24,17 +24,18 @@ from ...conditions import (
     Operator,
     TextPosition,
 )
-from ...conditions.checks import check_with_keys
-from ...conditions.tree import condition_keys
-from ...data_paths import LOOP
-from ...fields.protocol import Field
-from ...fields.values import DataType
-from ...instants import epoch_milliseconds, format_instant
-from ..data_codes import DataCode
-from ..derived_codes import is_reference, string_literal
-from ..errors import NoSafeForm, NotExpressible, NotInsertable
-from ..field_codes import CodeSource, FieldCode
-from ..languages.conditions.code_parts import (
+from ..conditions.checks import check_with_keys
+from ..conditions.tree import condition_keys
+from ..data_paths import LOOP
+from ..fields.protocol import Field
+from ..fields.values import DataType
+from ..instants import epoch_milliseconds, format_instant
+from .data_codes import DataCode
+from .derived_codes import is_reference, string_literal
+from .errors import NoSafeForm, NotExpressible, NotInsertable
+from .field_codes import CodeSource, FieldCode
+from .languages.condition_writers import assign
+from .languages.conditions import (
     Atom,
     Caveat,
     ConditionLanguage,
@@ -45,9 +46,8 @@ from ..languages.conditions.code_parts import (
     disjunction,
     negation,
 )
-from ..languages.conditions.writers import assign
-from ..names import Target
-from ..profiles.profile import Profile
+from .names import Target
+from .profiles.profile import Profile
 
 _SET = {
     DataType.TEXT: Feature.TEXT_SET,
