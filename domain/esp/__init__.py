@@ -19,11 +19,11 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "errors",
+        "names",
         "profiles",
         "profiles.profile",
         "code_warnings",
         "derived_codes",
-        "names",
         "recognition.tags",
         "field_codes",
         "conditions",
