@@ -12,7 +12,7 @@ from ...content.checks import find_violations
 from ...content.html import Html
 from ...content.tree import require_content
 from ..field_codes import CodeSource
-from ..languages.conditions.code_parts import Presence
+from ..languages.conditions import Presence
 from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile
@@ -22,8 +22,7 @@ from .links import find_missing_link, insert_texts, with_email_only_links
 from .options import ExportOptions
 from .rendering import Rendering
 from .report import Report
-from .resolver import CodeResolver
-from .used_fields import UsedFields
+from .resolver import CodeResolver, UsedFields
 
 
 @frozen(kw_only=True)

@@ -19,7 +19,7 @@ from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
-from ..languages.conditions.code_parts import Presence
+from ..languages.conditions import Presence
 from ..languages.tree import (
     Assignment,
     Call,
@@ -68,7 +68,6 @@ _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the oth
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
 """A text that is a default in each language."""
-_TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 """The name in a code of a system value."""
 _WORD = re.compile(r"[\w@]+")
@@ -151,11 +150,17 @@ class Reader:
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
+    _trim_before: tuple[str, str] = field(init=False)
+    """How the tags of the language begin that remove the white space before them."""
+    _trim_after: tuple[str, str] = field(init=False)
     _removes_white_space: bool = field(init=False)
     """Whether a tag can remove the white space around it."""
 
     def __attrs_post_init__(self) -> None:
-        self._removes_white_space = _TRIM.search(self.text) is not None
+        mark = "~" if self.profile.vocabulary.syntax is Syntax.HANDLEBARS else "-"
+        self._trim_before = (f"{{%{mark}", f"{{{{{mark}")
+        self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
+        self._removes_white_space = self._has_trim(0, len(self.text))
         self._values = Values(self.profile, self.fields)
         forms = () if self.target is None else self.target.conditions.presences
         self._conditions = Conditions(self._values, self.exact, forms)
@@ -423,7 +428,7 @@ class Reader:
         """Return a value with a default that shows the same as the block, and its caveats."""
         first, *others = node.branches
         is_choice = [each.test for each in others] == [None]
-        if first.test is None or not is_choice or _TRIM.search(self.text, node.start, node.end):
+        if first.test is None or not is_choice or self._has_trim(node.start, node.end):
             return None
         match first.nodes, others[0].nodes:
             case ((Output() as shown,), (Text() as otherwise,)) | (
@@ -539,8 +544,13 @@ class Reader:
 
     def _trims(self, start: int, end: int) -> tuple[str, str]:
         """Return the marks that remove white space before and after a tag, if it has them."""
-        before = "~" * self.text.startswith(("{%-", "{{-", "{{~"), start)
-        return before, "~" * self.text.endswith(("-%}", "-}}", "~}}"), start, end)
+        before = self.text.startswith(self._trim_before, start, end)
+        return "~" * before, "~" * self.text.endswith(self._trim_after, start, end)
+
+    def _has_trim(self, start: int, end: int) -> bool:
+        """Return whether the text contains a mark that removes white space."""
+        marks = self._trim_before + self._trim_after
+        return any(self.text.find(each, start, end) >= 0 for each in marks)
 
     def _note(self, start: int, caveats: Sequence[str]) -> None:
         outcome = Outcome.CAVEAT if caveats else Outcome.CONVERTED

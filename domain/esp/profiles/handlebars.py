@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from ...content import WarningCode
-from ..languages.conditions.code_parts import (
+from ..languages.condition_writers import write_nested_blocks
+from ..languages.conditions import (
     FALSY_IN_PYTHON,
     Atom,
     Caveat,
@@ -13,7 +14,6 @@ from ..languages.conditions.code_parts import (
     Falsy,
     Presence,
 )
-from ..languages.conditions.writers import write_nested_blocks
 from .profile import AdjacentText, Engine, words
 
 HELPERS = words("and each else if or unless")

@@ -6,7 +6,8 @@ import re
 
 from ...content.filters import FilterName
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import (
+from ..languages.condition_writers import write_with_flags
+from ..languages.conditions import (
     FALSY_IN_PYTHON,
     Atom,
     ConditionLanguage,
@@ -15,7 +16,6 @@ from ..languages.conditions.code_parts import (
     Presence,
     Reading,
 )
-from ..languages.conditions.writers import write_with_flags
 from . import shared
 from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, LoopForm, words
 
