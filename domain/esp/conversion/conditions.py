@@ -364,7 +364,7 @@ class _Pattern:
 
 @cache
 def _patterns(profile: Profile) -> Sequence[_Pattern]:
-    """Return the tests of the profile that are no value, and no comparison with a literal."""
+    """Return the tests of the profile in forms of their own, those with the most parts first."""
     language = profile.conditions
     sets = [
         *language.presences,
@@ -390,7 +390,7 @@ def _patterns(profile: Profile) -> Sequence[_Pattern]:
             is_plain = isinstance(test, Literal | Path) if falsy else _is_plain(test)
             if not is_plain:
                 found.setdefault(test, _Pattern(test, operator, negated, falsy))
-    return tuple(found.values())
+    return sorted(found.values(), key=lambda each: -len(str(each.code)))
 
 
 def _is_plain(test: Expression) -> bool:
