@@ -119,6 +119,8 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
         return any(
             is_named(caveat, recipient.get(key)) for key in CANDIDATES if f" in {key} as " in caveat
         )
+    if "does not show the default instead of an empty text" in caveat:
+        return bool(empty)
     if "an empty text" in caveat.lower() and (empty or missing):
         return any(key in caveat for key in (*empty, *missing))
     if "shows the default instead of" in caveat:

@@ -150,6 +150,8 @@ class Reader:
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
+    _blank: dict[int, bool] = field(init=False, factory=dict)
+    """Whether the blocks at these offsets show nothing."""
     _trim_before: tuple[str, str] = field(init=False)
     """How the tags of the language begin that remove the white space before them."""
     _trim_after: tuple[str, str] = field(init=False)
@@ -435,7 +437,7 @@ class Reader:
                 (Text() as otherwise,),
                 (Output() as shown,),
             ):
-                text = self.text[otherwise.start : otherwise.end]
+                text = self._text_of(otherwise)
                 with suppress(ByHand):
                     value = self._resolve(shown.value)
                     code, caveats = self._shown(value)
@@ -494,9 +496,7 @@ class Reader:
         The first branch can read the item of a loop.
         """
         is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
-        is_blank = (is_liquid or any(_assignments(node))) and all(
-            _is_blank(each.nodes, self.text if is_liquid else None) for each in node.branches
-        )
+        is_blank = (is_liquid or any(_assignments(node))) and self._is_blank(node)
         before = self._variables
         after: list[_Variables] = []
         for branch, (code, caveats) in zip(node.branches, tags, strict=True):
@@ -519,6 +519,22 @@ class Reader:
         else:
             self._convert_tag(node.start, last, node.end, closing, ())
         return after
+
+    def _is_blank(self, block: Condition | Loop) -> bool:
+        """Return whether the block shows nothing, or in Liquid only white space."""
+        if block.start not in self._blank:
+            is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
+            self._blank[block.start] = all(
+                isinstance(each, Comment | Assignment)
+                or (is_liquid and isinstance(each, Text) and self._text_of(each).isspace())
+                or (is_liquid and isinstance(each, Condition | Loop) and self._is_blank(each))
+                for branch in block.branches
+                for each in branch.nodes
+            )
+        return self._blank[block.start]
+
+    def _text_of(self, node: Text) -> str:
+        return self.text[node.start : node.end]
 
     def _convert_tag(
         self, owner: int, start: int, end: int, code: str, caveats: Sequence[str]
@@ -589,15 +605,6 @@ def find_closing(node: Condition | Loop) -> int:
     """Return the offset of the last tag of a block."""
     nodes = node.branches[-1].nodes
     return nodes[-1].end if nodes else node.branches[-1].end
-
-
-def _is_blank(nodes: Sequence[Node], text: str | None) -> bool:
-    """Return whether the nodes show nothing, or only white space in the text, if there is one."""
-    return all(
-        isinstance(each, Comment | Assignment)
-        or (isinstance(each, Text) and text is not None and text[each.start : each.end].isspace())
-        for each in nodes
-    )
 
 
 def _as_default(test: str, then: str, otherwise: str) -> str | None:
