@@ -90,7 +90,7 @@ class ContentExporter:
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)
-        rendering = Rendering(content, resolver, html, used, report, options.sent_by)
+        rendering = Rendering(content, resolver, html, used, report)
         nodes = with_email_only_links(profile, content)
         if content.html.root_end is not None:
             nodes = tuple(insert_texts(nodes, [(content.html.root_end, _PRELUDES)]))

@@ -19,7 +19,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -77,7 +76,7 @@ PROFILE = Profile(
         lists_fields_in_use_only=True,
         creation=Creation(
             "Set the attribute NAME of a person, which creates it: PUT /api/v1/customers/{id}.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(
