@@ -84,10 +84,7 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
-        with_default=(
-            '{% if EXPRESSION != nil and EXPRESSION != "" %}{{EXPRESSION}}{% else %}DEFAULT'
-            "{% endif %}"
-        ),
+        with_default=_IF_SET + "{{EXPRESSION}}{% else %}DEFAULT{% endif %}",
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms=liquid.SHOWN_FORMS,
