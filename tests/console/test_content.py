@@ -78,7 +78,7 @@ def previewed(browser: Browser, page: Response, **changes: str) -> str:
 
 def test_content_is_exported_and_previewed_with_sample_values(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = export(dana, path, LETTER, braze)
 
     assert page.status == 200
@@ -98,7 +98,7 @@ def test_content_is_exported_and_previewed_with_sample_values(
     assert page.form().value("target") == braze
 
 
-def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: str) -> None:
+def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: str):
     assert "Braze Text Copy" in export(dana, path, "Hello", "braze").text
     assert "Braze HTML Copy" in export(dana, path, "<p>Hello</p>", "braze").text
 
@@ -110,7 +110,7 @@ def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: s
 
 def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = export(dana, path, "<p>{{recipient.first_name}}</p>", braze)
     assert "{{custom_attribute.${first_name} | escape}}" in exported(page)
     assert page.form().values("raw") == []
@@ -130,7 +130,7 @@ def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
 )
 def test_the_preview_shows_links_the_sender_the_address_and_the_year(
     console: Console, path: str, now: datetime, year: str
-) -> None:
+):
     content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
     console.clock.now = now
     dana = console.signed_in()
@@ -141,9 +141,7 @@ def test_the_preview_shows_links_the_sender_the_address_and_the_year(
     )
 
 
-def test_the_sample_values_can_be_changed(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
+def test_the_sample_values_can_be_changed(console: Console, dana: Browser, path: str, braze: str):
     page = export(dana, path, LETTER, braze)
 
     page = dana.submit(page, {"value.first_name": "", "value.visits": "4"})
@@ -153,7 +151,7 @@ def test_the_sample_values_can_be_changed(
     assert page.form().value("value.visits") == "4"
 
 
-def test_sample_values_fit_their_fields(console: Console, dana: Browser, path: str) -> None:
+def test_sample_values_fit_their_fields(console: Console, dana: Browser, path: str):
     fields: dict[str, dict[str, Any]] = {
         "a": {"data_type": "text"},
         "b": {"data_type": "number"},
@@ -174,7 +172,7 @@ def test_sample_values_fit_their_fields(console: Console, dana: Browser, path: s
 
 def test_wrong_sample_values_are_reported_in_the_preview(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = export(dana, path, LETTER, braze)
 
     assert previewed(dana, page, **{"value.visits": "many"}) == (
@@ -187,7 +185,7 @@ def test_wrong_sample_values_are_reported_in_the_preview(
 
 def test_a_sample_value_that_is_not_allowed_is_shown_and_kept(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     console.add_field(
         key="sport", allowed_values=["sports", "dance"], custom_insertion_code="*|S|*"
     )
@@ -201,9 +199,7 @@ def test_a_sample_value_that_is_not_allowed_is_shown_and_kept(
     assert values == ["", "sports", "dance", "Sports"]
 
 
-def test_sample_values_have_inputs_of_their_types(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_sample_values_have_inputs_of_their_types(console: Console, dana: Browser, path: str):
     for key in ("number", "date", "boolean", "text"):
         console.add_field(key=key, data_type=key, custom_insertion_code=f"*|{key.upper()}|*")
     content = "{{recipient.number}} {{recipient.date}} {{recipient.boolean}} {{recipient.text}}"
@@ -221,7 +217,7 @@ def test_sample_values_have_inputs_of_their_types(
 
 def test_another_example_shows_the_next_branch(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = export(dana, path, LETTER, braze)
     assert previewed(dana, page) == "Hello First name.\n"
 
@@ -237,7 +233,7 @@ def test_another_example_shows_the_next_branch(
 
 def test_the_preview_has_a_policy_and_is_shown_in_the_frame_of_the_page_only(
     dana: Browser, path: str, braze: str
-) -> None:
+):
     page = export(dana, path, "<p>Hello</p>", braze)
 
     frame = preview(dana, page)
@@ -252,7 +248,7 @@ def test_the_preview_has_a_policy_and_is_shown_in_the_frame_of_the_page_only(
     assert "frame-ancestors 'none'" in refused.headers["content-security-policy"]
 
 
-def test_the_preview_is_a_rendered_email_or_a_text(dana: Browser, path: str, braze: str) -> None:
+def test_the_preview_is_a_rendered_email_or_a_text(dana: Browser, path: str, braze: str):
     content = (
         '<style>p { color: red; background: url("https://x.example/a") }</style><title>T</title>'
         '<p style="color: #111" onclick="x()">Hello {{recipient.first_name}} &amp; <b>you</b></p>'
@@ -271,14 +267,14 @@ def test_the_preview_is_a_rendered_email_or_a_text(dana: Browser, path: str, bra
     assert previewed(dana, page, view="text") == ("Hello First name & you\n[Our shop]\nShop")
 
 
-def test_content_without_an_export_has_no_preview(dana: Browser, path: str, braze: str) -> None:
+def test_content_without_an_export_has_no_preview(dana: Browser, path: str, braze: str):
     page = export(dana, path, LETTER, braze)
     reason = "There is no preview, because the content can't be exported. Correct it first."
     for changes in ({"content": "{{recipient.none}}"}, {"content": "{{#if"}, {"target": "none"}):
         assert previewed(dana, page, **changes).startswith(reason)
 
 
-def test_exported_content_is_downloaded(dana: Browser, path: str, braze: str) -> None:
+def test_exported_content_is_downloaded(dana: Browser, path: str, braze: str):
     page = export(dana, path, "<p>{{recipient.first_name}}</p>", braze)
 
     file = dana.submit(page, press=("download", braze))
@@ -291,7 +287,7 @@ def test_exported_content_is_downloaded(dana: Browser, path: str, braze: str) ->
 
 def test_the_menu_lists_fields_conditions_and_links(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     console.add_field(key="sport", name="Favourite sport", allowed_values=["ball", "dance"])
     console.add_field(key="hidden", name="Hidden", insertable=False)
 
@@ -308,7 +304,7 @@ def test_the_menu_lists_fields_conditions_and_links(
     assert "Favourite sport {{recipient.sport}} text" in page.text
 
 
-def test_an_email_of_an_esp_is_converted(dana: Browser, path: str, braze: str) -> None:
+def test_an_email_of_an_esp_is_converted(dana: Browser, path: str, braze: str):
     text = "Hello {{custom_attribute.${first_name} | default: 'there'}}. {{custom_attribute.${x}}}"
     form = {"content": text, "source": braze}
 
@@ -326,7 +322,7 @@ def test_an_email_of_an_esp_is_converted(dana: Browser, path: str, braze: str) -
 
 def test_fields_are_searched_without_a_script(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     form = {"content": LETTER, "find": "first"}
 
     page = dana.submit(dana.get(path), form, press=("action", "find"))
@@ -340,7 +336,7 @@ def test_fields_are_searched_without_a_script(
 
 def test_warnings_have_kinds_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     content = "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}"
     page = export(dana, path, content, braze, allow_mistakes="true")
 
@@ -356,7 +352,7 @@ def test_warnings_have_kinds_lines_and_columns(
 
 def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     content = "Hello\n*|FNAME|*, {{recipient.first_name}}, {{ city }}"
     page = export(dana, path, content, braze)
 
@@ -376,7 +372,7 @@ def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
 
 def test_invalid_content_is_reported_with_lines_and_columns(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = export(dana, path, "Hello\n{{recipient.first_nam}}, {{#if recipient.x > 1}}", braze)
 
     assert page.status == 422
@@ -392,7 +388,7 @@ def test_invalid_content_is_reported_with_lines_and_columns(
 
 def test_sample_values_outlive_content_that_can_not_be_exported(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = dana.submit(export(dana, path, LETTER, braze), {"value.first_name": "Ada"})
     page = dana.submit(page, {"content": "{{#if recipient.visits > 3}}"})
     assert page.status == 422
@@ -404,7 +400,7 @@ def test_sample_values_outlive_content_that_can_not_be_exported(
 
 def test_each_integration_and_each_other_esp_is_a_target(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     add_integration(console, Esp("braze"), "Other emails")
 
     page = dana.get(path)
@@ -423,7 +419,7 @@ def test_each_integration_and_each_other_esp_is_a_target(
 @pytest.mark.parametrize("target", ["", "braze", "999", "1 "])
 def test_a_target_that_is_no_option_is_reported(
     console: Console, dana: Browser, path: str, braze: str, target: str
-) -> None:
+):
     page = export(dana, path, LETTER, target)
 
     assert page.status == 422
@@ -433,7 +429,7 @@ def test_a_target_that_is_no_option_is_reported(
 
 def test_a_key_means_the_field_of_the_chosen_integration(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     tier = EspField(name="tier", label="Tier", data_type=DataType.TEXT)
     add_integration(console, Esp("braze"), "First", tier)
     number = EspField(name="tier", label="Tier", data_type=DataType.NUMBER)
@@ -446,7 +442,7 @@ def test_a_key_means_the_field_of_the_chosen_integration(
     assert "recipient.tier means tier_2 here, a field of this integration." in page.text
 
 
-def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path: str) -> None:
+def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path: str):
     tier = EspField(name="loyalty_tier", data_type=DataType.TEXT)
     braze = add_integration(console, Esp("braze"), "Emails", tier)
     klaviyo = add_integration(
@@ -472,7 +468,7 @@ def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path:
 
 def test_content_that_no_integration_can_export_is_reported_in_each_tab(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     add_integration(console, Esp("braze"), "Emails")
     add_integration(console, Esp("klaviyo"), "Shop")
 
@@ -485,7 +481,7 @@ def test_content_that_no_integration_can_export_is_reported_in_each_tab(
 
 def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
     console: Console, dana: Browser, path: str, braze: str
-) -> None:
+):
     page = dana.submit(export(dana, path, LETTER, braze), {"value.visits": "4"})
 
     page = dana.submit(page, {"content": "Hello {{recipient.first_name}}"})
@@ -494,13 +490,13 @@ def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
     assert page.form().values("value.visits") == ["4"]
 
 
-def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str) -> None:
+def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str):
     page = export(viewer, path, LETTER, braze)
 
     assert previewed(viewer, page) == "Hello First name.\n"
 
 
-def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> None:
+def test_long_lists_are_limited(console: Console, dana: Browser, path: str):
     count = SHOWN_VALUES + 5
     for number in range(count):
         console.add_field(name=f"F{number}", key=f"f{number}", custom_insertion_code="*|A|*")
@@ -524,7 +520,7 @@ def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> N
     assert "And 2 other places." in page.text
 
 
-def test_a_preview_that_is_too_long_is_refused(dana: Browser, path: str, braze: str) -> None:
+def test_a_preview_that_is_too_long_is_refused(dana: Browser, path: str, braze: str):
     page = export(dana, path, LETTER, braze)
     changes = {"content": "{{recipient.first_name}}" * 5_000, "value.first_name": "x" * 1_000}
 
@@ -536,7 +532,7 @@ def test_a_preview_that_is_too_long_is_refused(dana: Browser, path: str, braze: 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 def test_hostile_texts_are_only_shown(
     console: Console, dana: Browser, path: str, braze: str, text: str
-) -> None:
+):
     console.core.integrations.rename_integration(console.acme.id, IntegrationId(int(braze)), text)
     harmless = export(dana, path, f"{LETTER} harmless", braze, allow_mistakes="true")
 
@@ -557,7 +553,7 @@ def test_hostile_texts_are_only_shown(
         assert len([tag for tag, _ in each.tags if tag == "script"]) == 1
 
 
-def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) -> None:
+def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str):
     page = export(dana, path, "{{recipient.first_nam}}", braze)
 
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
@@ -565,7 +561,7 @@ def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) ->
     assert dana.get(path).links["Skip to content"] == "#main"
 
 
-def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -> None:
+def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str):
     page = export(dana, path, "*|CITY|* [[name]]", braze)
     assert "correct 2 places" in page.text
     page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
@@ -573,7 +569,7 @@ def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]
 
 
-def test_event_data_is_exported_and_previewed(dana: Browser, path: str, braze: str) -> None:
+def test_event_data_is_exported_and_previewed(dana: Browser, path: str, braze: str):
     page = export(dana, path, "{{event.a}}", braze, sent_by="context", event='{"a": "b"}')
     assert exported(page) == "{{context.${a}}}"
     assert "Event data: a" in " ".join(page.text.split())
@@ -586,7 +582,7 @@ def test_event_data_is_exported_and_previewed(dana: Browser, path: str, braze: s
         assert "Event data: " in page.text
 
 
-def test_there_is_a_maximum_number_of_literals(dana: Browser, path: str, braze: str) -> None:
+def test_there_is_a_maximum_number_of_literals(dana: Browser, path: str, braze: str):
     literals = "\n".join(f"[[{number}]]" for number in range(100))
     assert export(dana, path, "a", braze, literals=literals).status == 200
     page = export(dana, path, "a", braze, literals=f"{literals}\nb\n{'c' * 1_001}")
@@ -597,7 +593,7 @@ def test_there_is_a_maximum_number_of_literals(dana: Browser, path: str, braze: 
     assert page.form().value("content").strip() == "a"
 
 
-def test_a_sample_value_has_a_maximum_length(dana: Browser, path: str, braze: str) -> None:
+def test_a_sample_value_has_a_maximum_length(dana: Browser, path: str, braze: str):
     page = export(dana, path, LETTER, braze)
     text = previewed(dana, page, **{"value.first_name": "x" * 100_001})
     assert "first_name: A value has at most 100,000 characters." in text
@@ -605,7 +601,7 @@ def test_a_sample_value_has_a_maximum_length(dana: Browser, path: str, braze: st
 
 def test_long_content_is_exported_for_few_integrations_at_once(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     for number in range(5):
         add_integration(console, Esp("braze"), f"Emails {number}")
     assert export(dana, path, "x" * 200_000, "all").status == 200
@@ -614,7 +610,7 @@ def test_long_content_is_exported_for_few_integrations_at_once(
     assert "Content of this length has at most 4 exports at once. Choose one." in page.text
 
 
-def test_long_exports_run_one_at_a_time(console: Console, path: str, braze: str) -> None:
+def test_long_exports_run_one_at_a_time(console: Console, path: str, braze: str):
     dana, other = console.signed_in(), console.signed_in("eve@acme.example")
     conditions = "".join(
         f"{{{{#if recipient.visits > {each}}}}}a{{{{/if}}}}" for each in range(999)

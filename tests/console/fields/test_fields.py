@@ -43,7 +43,7 @@ def names(page: Response, console: Console) -> list[str]:
 
 def test_an_empty_organization_shows_what_to_do_next(
     console: Console, dana: Browser, viewer: Browser
-) -> None:
+):
     page = dana.get(console.fields)
 
     assert "Acme has no fields yet" in page.text
@@ -54,7 +54,7 @@ def test_an_empty_organization_shows_what_to_do_next(
     assert "New manual field" not in viewer.get(console.fields).links
 
 
-def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Browser) -> None:
+def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Browser):
     console.add_field(API, name="City", allowed_values=["Aachen", "Bonn", "Celle", "Demmin", "E"])
     console.add_field(name="Consent", data_type="boolean", insertable=False)
     console.add_field(name="Wrong", custom_insertion_code="{{ a }", custom_value_expression="b")
@@ -86,7 +86,7 @@ def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Brows
 )
 def test_filters_and_orders_are_in_the_url(
     console: Console, dana: Browser, query: str, expected: list[str]
-) -> None:
+):
     console.add_field(API, name="City")
     console.clock.advance(seconds=1)
     console.add_field(name="Velocity", data_type="number")
@@ -98,7 +98,7 @@ def test_filters_and_orders_are_in_the_url(
     assert names(page, console) == expected
 
 
-def test_no_match_names_the_filters(console: Console, dana: Browser) -> None:
+def test_no_match_names_the_filters(console: Console, dana: Browser):
     console.add_field(name="City")
 
     page = dana.get(f"{console.fields}?q=tire&origin=manual&type=text")
@@ -107,7 +107,7 @@ def test_no_match_names_the_filters(console: Console, dana: Browser) -> None:
     assert names(dana.get(page.links["Clear the filters"]), console) == ["City"]
 
 
-def test_the_heads_of_the_columns_sort(console: Console, dana: Browser) -> None:
+def test_the_heads_of_the_columns_sort(console: Console, dana: Browser):
     console.add_field(name="City")
     console.clock.advance(seconds=1)
     console.add_field(name="Zone")
@@ -122,7 +122,7 @@ def test_the_heads_of_the_columns_sort(console: Console, dana: Browser) -> None:
 @pytest.mark.parametrize("sort", ["name", "-updated_at"])
 def test_pages_have_every_field_that_matches_the_filters_once(
     console: Console, dana: Browser, sort: str
-) -> None:
+):
     count = PAGE_SIZE * 2 + 1
     for number in range(count):
         # A third of the names is equal, so that the order also depends on the ids.
@@ -149,13 +149,13 @@ def test_pages_have_every_field_that_matches_the_filters_once(
 )
 def test_a_position_that_no_page_links_to_is_ignored(
     console: Console, dana: Browser, position: str
-) -> None:
+):
     console.add_field(name="City")
 
     assert names(dana.get(f"{console.fields}?{position}"), console) == ["City"]
 
 
-def test_a_field_shows_all_its_members(console: Console, dana: Browser) -> None:
+def test_a_field_shows_all_its_members(console: Console, dana: Browser):
     field = console.add_field(
         name="Shoe size",
         data_type="number",
@@ -178,7 +178,7 @@ def test_a_field_shows_all_its_members(console: Console, dana: Browser) -> None:
         assert text in page.text
 
 
-def test_warnings_are_those_of_fields_check(console: Console, dana: Browser) -> None:
+def test_warnings_are_those_of_fields_check(console: Console, dana: Browser):
     field = console.add_field(custom_insertion_code="{{ a }", custom_value_expression="b")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -190,7 +190,7 @@ def test_warnings_are_those_of_fields_check(console: Console, dana: Browser) -> 
 
 def test_a_code_without_an_expression_is_only_checked_for_delimiters(
     console: Console, dana: Browser
-) -> None:
+):
     field = console.add_field(custom_insertion_code="*|A|*")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -203,7 +203,7 @@ def test_a_code_without_an_expression_is_only_checked_for_delimiters(
 @pytest.mark.parametrize("source", ["api", "integration"])
 def test_a_read_only_field_says_why_and_where_it_is_changed(
     console: Console, dana: Browser, source: str
-) -> None:
+):
     field = console.sync_field() if source == "integration" else console.add_field(API)
     decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
 
@@ -225,7 +225,7 @@ def test_a_read_only_field_says_why_and_where_it_is_changed(
 
 def test_a_field_begins_with_what_content_calls_it_and_with_its_states(
     console: Console, dana: Browser
-) -> None:
+):
     field = console.add_field(key="tier", allowed_values=["gold", "silver"])
     add_integration(console, Esp("braze"), "Emails", "other")
 
@@ -244,7 +244,7 @@ def test_a_field_begins_with_what_content_calls_it_and_with_its_states(
 
 def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
     console: Console, dana: Browser
-) -> None:
+):
     field = console.add_field(key="loyalty_tier")
     emails = add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
     add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
@@ -281,7 +281,7 @@ def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
     assert names_page.form("name").value("key") == "loyalty_tier"
 
 
-def test_a_counterpart_names_its_definition(console: Console, dana: Browser) -> None:
+def test_a_counterpart_names_its_definition(console: Console, dana: Browser):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
     add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
     counterpart = console.core.fields.list_fields(console.acme.id).fields[-1]
@@ -292,9 +292,7 @@ def test_a_counterpart_names_its_definition(console: Console, dana: Browser) -> 
     assert page.links["Loyalty tier"] == f"{console.fields}/{field.id}"
 
 
-def test_the_list_folds_counterparts_below_their_definitions(
-    console: Console, dana: Browser
-) -> None:
+def test_the_list_folds_counterparts_below_their_definitions(console: Console, dana: Browser):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
     add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
     add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
@@ -314,7 +312,7 @@ def test_the_list_folds_counterparts_below_their_definitions(
 
 def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(
     console: Console, dana: Browser
-) -> None:
+):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
     braze = add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
     shop = add_integration(console, Esp("mailchimp"), "Shop", "LEVEL")
@@ -327,7 +325,7 @@ def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(
     assert "1 field" in found.text
 
 
-def test_example_conditions_are_shown_for_the_integrations(console: Console, dana: Browser) -> None:
+def test_example_conditions_are_shown_for_the_integrations(console: Console, dana: Browser):
     field = console.sync_field("FNAME")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -342,7 +340,7 @@ def test_example_conditions_are_shown_for_the_integrations(console: Console, dan
 
 def test_without_integrations_there_are_example_conditions_for_all_esps(
     console: Console, dana: Browser
-) -> None:
+):
     field = console.add_field(key="vip", data_type="boolean")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -358,9 +356,7 @@ def test_without_integrations_there_are_example_conditions_for_all_esps(
     assert "assumed" not in conditions
 
 
-def test_a_condition_that_an_esp_can_not_express_shows_the_reason(
-    console: Console, dana: Browser
-) -> None:
+def test_a_condition_that_an_esp_can_not_express_shows_the_reason(console: Console, dana: Browser):
     field = console.add_field(key="born", data_type="date")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -382,7 +378,7 @@ def test_a_condition_that_an_esp_can_not_express_shows_the_reason(
 )
 def test_example_conditions_fit_the_type_and_the_allowed_values(
     console: Console, dana: Browser, data_type: str, values: list[object] | None, example: str
-) -> None:
+):
     field = console.add_field(data_type=data_type, allowed_values=values)
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -394,9 +390,7 @@ def test_example_conditions_fit_the_type_and_the_allowed_values(
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
-def test_hostile_texts_in_every_member_are_only_shown(
-    console: Console, dana: Browser, text: str
-) -> None:
+def test_hostile_texts_in_every_member_are_only_shown(console: Console, dana: Browser, text: str):
     plain = console.add_field(name="City", key="plain")
     field = console.add_field(
         name=text,
@@ -420,9 +414,7 @@ def test_hostile_texts_in_every_member_are_only_shown(
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
-def test_hostile_texts_in_a_search_are_only_shown(
-    console: Console, dana: Browser, text: str
-) -> None:
+def test_hostile_texts_in_a_search_are_only_shown(console: Console, dana: Browser, text: str):
     console.add_field(name="City")
     integration = add_integration(console, Esp("braze"), "Emails")
 
@@ -435,7 +427,7 @@ def test_hostile_texts_in_a_search_are_only_shown(
         assert _dangerous(page) == []
 
 
-def test_a_multi_line_code_is_shown_verbatim(console: Console, dana: Browser) -> None:
+def test_a_multi_line_code_is_shown_verbatim(console: Console, dana: Browser):
     code = "{% if a %}\n  {{ a }}\n{% endif %}"
     field = console.add_field(custom_insertion_code=code)
 
