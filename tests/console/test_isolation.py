@@ -31,14 +31,12 @@ def brewery(console: Console) -> dict[str, Any]:
     return fill(console, organization.id)
 
 
-def fill(console: Console, organization_id: OrganizationId) -> dict[str, Any]:
+def fill(console: Console, organization_id: OrganizationId, name: str = "Secret") -> dict[str, Any]:
     """Create one thing of each kind in an organization with an administrator. Return the ids."""
     core = console.core
-    field = console.add_field(ADMINISTRATOR, organization_id, name="Secret beer")
-    integration = core.integrations.create_integration(
-        organization_id, esp=Esp("braze"), name="Secret list"
-    )
-    key = core.administration.issue_key(organization_id, name="Secret key").api_key
+    field = console.add_field(ADMINISTRATOR, organization_id, name=name, key="secret")
+    integration = core.integrations.create_integration(organization_id, esp=Esp("braze"), name=name)
+    key = core.administration.issue_key(organization_id, name=name[:100]).api_key
     administrator = core.administrators.list_administrators(organization_id)[0]
     session = core.administrators.list_sessions(administrator.id)[0]
     console.invite("eve@brewery.example", Role.ADMIN, organization_id)

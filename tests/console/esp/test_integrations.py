@@ -32,7 +32,6 @@ from recipient_fields.testing.examples import in_pairs
 from ...http.conftest import Clock
 from ..browser import Browser, Response
 from ..conftest import Console, open_console
-from ..hostile_texts import HOSTILE
 
 Button = tuple[str, str]
 Sources = dict[Esp, EspFieldSource]
@@ -545,34 +544,6 @@ def test_a_viewer_sees_integrations_and_no_button(audience: Audience, viewer: Br
         assert not page.links.keys() & {"Add integration", "Rename Main audience", "Rename"}
     for each in (f"{audience.listed}/new", f"{audience.path}/edit", f"{audience.path}/delete"):
         assert viewer.get(each).status == 403
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_every_text_is_shown_as_text(audience: Audience, dana: Browser, kind: str):
-    hostile = HOSTILE[kind]
-    dana.submit(dana.get(f"{audience.path}/edit"), {"name": hostile})
-    # A report could say anything in the name, the label and a reason.
-    audience.esp_reports(
-        text("city", hostile, allowed_values=[hostile[:50]]),
-        text(hostile),
-        RefusedField(hostile, hostile),
-    )
-    dry_run = audience.press(DRY_RUN)
-    synced = dana.submit(dry_run)
-    changed_text = f"{hostile[:50]}2"
-    audience.esp_reports(text("city", changed_text, allowed_values=[changed_text]))
-    changed = audience.press(DRY_RUN)
-    audience.esp_reports(error=EspUnavailable(hostile))
-    failed = audience.press(DRY_RUN)
-
-    for page in (
-        *(dana.get(f"{audience.path}{page}") for page in ("", "/edit", "/delete")),
-        *(dana.get(audience.listed), dry_run, synced, changed, failed),
-    ):
-        assert page.status in {200, 503}
-        assert " ".join(audience.integrations[0].name.split()) in page.text
-        assert sum(tag == "script" for tag, _ in page.tags) == 1
-        assert not any(tag in {"img", "b"} for tag, _ in page.tags)
 
 
 def test_an_integration_that_is_deleted_during_its_sync_is_missing(audience: Audience):
