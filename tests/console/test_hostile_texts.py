@@ -53,7 +53,7 @@ def dangerous(page: Response) -> list[object]:
 @each_text
 def test_every_page_shows_names_and_values_as_texts(console: Console, dana: Browser, text: str):
     core, acme = console.core, console.acme.id
-    console.sync_field(name="FNAME", label=text)
+    synced = console.sync_field(name="FNAME", label=text)
     ids = fill(console, acme, text)
     core.integrations.rename_integration(acme, IntegrationId(1), text)
     values = FieldChanges(
@@ -67,7 +67,8 @@ def test_every_page_shows_names_and_values_as_texts(console: Console, dana: Brow
         console.invite(address)
         ids["invitation_id"] = core.administrators.list_invitations(acme)[-1].id
 
-    pages = [dana.get(path) for path in paths("GET", ids)]
+    each_field = [{**ids, "field_id": field_id} for field_id in (ids["field_id"], synced.id)]
+    pages = [dana.get(path) for each in each_field for path in paths("GET", each)]
 
     opened = [page for page in pages if page.status == 200 and "/o/" in page.path]
     named = [page for page in opened if not WITHOUT_NAMES.search(page.path)]
