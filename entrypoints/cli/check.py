@@ -39,7 +39,7 @@ def check_repository(
 
     The exit status is 3 if there are errors. Notes are errors with --strict only.
     """
-    checker = FileChecker(FieldSource(ctx.obj), ContentOptions(strict=strictness(report)))
+    checker = FileChecker(FieldSource(), ContentOptions(strict=strictness(report)))
     configurations = _find_configurations(checker.configurations)
     if not configurations:
         raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")

@@ -59,15 +59,8 @@ def conditions() -> None:
 @esp_target_options
 @json_option
 @click.argument("condition")
-@click.pass_obj
 def check(
-    storage: str,
-    organization: str,
-    esp: Esp | None,
-    integration: int | None,
-    condition: str,
-    *,
-    as_json: bool,
+    organization: str, esp: Esp | None, integration: int | None, condition: str, *, as_json: bool
 ) -> None:
     """Check a condition against the fields of an organization.
 
@@ -77,7 +70,7 @@ def check(
     target = chosen_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         parsed = _parse(condition)
         core.content.check_condition(chosen.id, parsed, target)
@@ -97,9 +90,7 @@ def check(
 @strict_options
 @json_option
 @click.argument("condition")
-@click.pass_obj
 def compile_(
-    storage: str,
     organization: str,
     esp: Esp | None,
     integration: int | None,
@@ -120,7 +111,7 @@ def compile_(
     rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         parsed = _parse(condition)
         result = _compile(core, chosen.id, parsed, target, then, otherwise, strict=rejected)
@@ -141,15 +132,8 @@ def compile_(
 @esp_target_options
 @json_option
 @click.argument("condition")
-@click.pass_obj
 def explain(
-    storage: str,
-    organization: str,
-    esp: Esp | None,
-    integration: int | None,
-    condition: str,
-    *,
-    as_json: bool,
+    organization: str, esp: Esp | None, integration: int | None, condition: str, *, as_json: bool
 ) -> None:
     """Explain a condition: state it in English, and how each ESP supports it.
 
@@ -159,7 +143,7 @@ def explain(
     target = chosen_target(esp, integration)
     with (
         reporting_violations(_INVALID, as_json=as_json),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         parsed = _parse(condition)
         supports = core.content.explain_condition(

@@ -92,9 +92,7 @@ def content() -> None:
 @strict_options
 @literal_option
 @_content_argument
-@click.pass_obj
 def export(
-    storage: str,
     organization: str,
     esp: Esp | None,
     integration: int | None,
@@ -142,7 +140,7 @@ def export(
     mark, text = decoded(content.read())
     with (
         reporting_violations("Nothing was exported.", source=text),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         parsed = read_content(text)
         if target is not None:
@@ -263,9 +261,7 @@ def _slug(name: str) -> str:
 )
 @_surface_option
 @_content_argument
-@click.pass_obj
 def preview(
-    storage: str,
     organization: str,
     recipient: BinaryIO,
     event: BinaryIO | None,
@@ -284,7 +280,7 @@ def preview(
         raise click.UsageError('Event data must be an object, such as {"order_id": "A-1"}.')
     with (
         reporting_violations("There is no preview.", source=text),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         if not isinstance(values, dict):
             message = 'A recipient must be an object, such as {"fname": "Ada"}.'

@@ -171,9 +171,7 @@ class Language(EspName):
 @click.argument(
     "templates", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[TEMPLATE]..."
 )
-@click.pass_obj
 def convert_command(
-    storage: str,
     source: Target | None,
     target: Target | str,
     organization: str | None,
@@ -219,7 +217,7 @@ def convert_command(
             sent_by_source=sent_by_source,
             bare=bare,
         )
-        codes = _read_codes(storage, organization, {source, target})
+        codes = _read_codes(organization, {source, target})
     conversions: list[tuple[_Template, Conversion]] = []
     progress = Progress()
     for template in found:
@@ -312,12 +310,10 @@ def _find_templates(
             yield path, Path(path.name)
 
 
-def _read_codes(
-    storage: str, organization: str | None, targets: Collection[Target | str]
-) -> FieldCodes | None:
+def _read_codes(organization: str | None, targets: Collection[Target | str]) -> FieldCodes | None:
     """Return the names and codes of the fields of the organization, if there is one."""
     if organization is not None:
-        with open_for_organization(storage, organization) as (core, chosen):
+        with open_for_organization(organization) as (core, chosen):
             return core.content.read_codes(chosen.id)
     if any(isinstance(each, int) for each in targets):
         raise click.UsageError("The id of an integration requires --organization.")

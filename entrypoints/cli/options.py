@@ -102,7 +102,7 @@ class _SettingValue(click.ParamType[Any]):
     """The value of a setting."""
 
     def __init__(self, setting: Attribute[Any]) -> None:
-        self.name: str = setting.metadata.get("metavar") or f"[{'|'.join(get_args(setting.type))}]"
+        self.name: str = setting.metadata["metavar"] or f"[{'|'.join(get_args(setting.type))}]"
         self._setting = setting
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -133,7 +133,7 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
     return EnvironmentOption(
         [f"--{name.replace('_', '-')}"],
         help=setting.metadata["help"],
-        is_secret=setting.metadata.get("secret", False),
+        is_secret=setting.metadata["secret"],
         **attributes,
     )
 

@@ -45,9 +45,12 @@ def open_for_command(storage: str, **settings: Any) -> Iterator[Core]:
         core.storage.close()
 
 
-def open_existing(storage: str, **settings: Any) -> AbstractContextManager[Core]:
-    """Open the storage for one command that does not create a missing SQLite file."""
-    return open_for_command(existing_storage(storage), **settings)
+def open_existing(**settings: Any) -> AbstractContextManager[Core]:
+    """Open the storage of the command, which does not create a missing SQLite file.
+
+    `settings` are those of `open_core`.
+    """
+    return open_for_command(existing_storage(click.get_current_context().obj), **settings)
 
 
 class OrganizationReference(click.ParamType[str]):
@@ -83,13 +86,13 @@ organization_or_url_option: Option = _organization_option(
 
 @contextmanager
 def open_for_organization(
-    storage: str, organization: str, **settings: Any
+    organization: str, **settings: Any
 ) -> Iterator[tuple[Core, Organization]]:
-    """Open the storage for one command, and find the organization with this id or exact name.
+    """Open the storage of the command, and find the organization with this id or exact name.
 
     `settings` are those of `open_core`.
     """
-    with open_existing(storage, **settings) as core:
+    with open_existing(**settings) as core:
         yield core, _find(core, organization)
 
 
@@ -187,13 +190,13 @@ def open_target(
         return open_service_target(url)
     if organization is None:
         raise click.UsageError("Missing option '--organization' or '--url'.")
-    return open_storage_target(ctx.obj, organization, **settings)
+    return open_storage_target(organization, **settings)
 
 
 @contextmanager
-def open_storage_target(storage: str, organization: str, **settings: Any) -> Iterator[FieldTarget]:
+def open_storage_target(organization: str, **settings: Any) -> Iterator[FieldTarget]:
     """Open the fields of an organization in a storage. `settings` are those of `open_core`."""
-    with open_for_organization(storage, organization, **settings) as (core, chosen):
+    with open_for_organization(organization, **settings) as (core, chosen):
         yield FieldTarget(
             core.fields.by(_AUTHOR),
             chosen.id,

@@ -78,154 +78,137 @@ LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
 
 
+def _option(help_text: str, metavar: str | None = None, *, secret: bool = False) -> dict[str, Any]:
+    """Return the metadata of a setting: the help of its option, and the name of the value.
+
+    A secret can contain a password, so its value can be in a file.
+    """
+    return {"help": help_text, "metavar": metavar, "secret": secret}
+
+
 @frozen(kw_only=True)
 class Settings:
-    """The settings of the service. Each has an option of `serve` and an environment variable.
-
-    The metadata are the option's help and the name of its value, and `secret` if the value can
-    contain a password: it can then be in a file.
-    """
+    """The settings of the service. Each has an option of `serve` and an environment variable."""
 
     storage: str = field(
         default="sqlite:recipient-fields.db",
-        metadata={
-            "help": "The storage: sqlite:PATH, postgresql://… or memory:.",
-            "metavar": "URL",
-            "secret": True,
-        },
+        metadata=_option(
+            "The storage: sqlite:PATH, postgresql://… or memory:.", "URL", secret=True
+        ),
     )
     listen: Address = field(
         default=Address("127.0.0.1", 8080),
-        metadata={
-            "help": "The address to listen on. Port 0 selects a free port.",
-            "metavar": "HOST:PORT",
-        },
+        metadata=_option("The address to listen on. Port 0 selects a free port.", "HOST:PORT"),
     )
     admin_listen: Address | None = field(
         default=None,
-        metadata={
-            "help": "Another address for /healthz, /readyz and /metrics, which responds even if"
+        metadata=_option(
+            "Another address for /healthz, /readyz and /metrics, which responds even if"
             " the service is overloaded.",
-            "metavar": "HOST:PORT",
-        },
+            "HOST:PORT",
+        ),
     )
     threads: Annotated[int, Range(1, 64)] = field(
         default=4,
-        metadata={
-            "help": "The number of requests to process at the same time: 1 to 64.",
-            "metavar": "NUMBER",
-        },
+        metadata=_option("The number of requests to process at the same time: 1 to 64.", "NUMBER"),
     )
     connections: Annotated[int, Range(1)] = field(
         default=MAX_CONNECTIONS,
-        metadata={
-            "help": "The maximum number of open client connections.",
-            "metavar": "NUMBER",
-        },
+        metadata=_option("The maximum number of open client connections.", "NUMBER"),
     )
     reuse_port: bool = field(
         default=False,
-        metadata={
-            "help": "Share the address with other processes that use this option, for restarts"
+        metadata=_option(
+            "Share the address with other processes that use this option, for restarts"
             " without downtime."
-        },
+        ),
     )
     field_limit: Annotated[int, Range(0)] = field(
         default=DEFAULT_FIELD_LIMIT,
-        metadata={
-            "help": "The maximum number of API-managed fields per organization.",
-            "metavar": "NUMBER",
-        },
+        metadata=_option("The maximum number of API-managed fields per organization.", "NUMBER"),
     )
     catalog_size: Annotated[int, Range(1, 65_536)] = field(
         default=DEFAULT_CATALOG_SIZE // MEBIBYTE,
-        metadata={
-            "help": "The maximum size of the list of an organization's fields in MiB.",
-            "metavar": "MIB",
-        },
+        metadata=_option("The maximum size of the list of an organization's fields in MiB.", "MIB"),
     )
     history_size: MebibytesOrDefault = field(
         default=None,
-        metadata={
-            "help": "The maximum size of each organization's history in MiB: 256 by default. The"
+        metadata=_option(
+            "The maximum size of each organization's history in MiB: 256 by default. The"
             " service removes the oldest records. Unless it is set, histories that were larger at"
             " an upgrade have no limit.",
-            "metavar": "MIB",
-        },
+            "MIB",
+        ),
     )
     keys: str = field(
         default=STORED_KEYS,
-        metadata={
-            "help": "The validator of API keys: stored:, or introspection+https://… for the access"
+        metadata=_option(
+            "The validator of API keys: stored:, or introspection+https://… for the access"
             " tokens of an issuer.",
-            "metavar": "URL",
-        },
+            "URL",
+        ),
     )
     cache: Annotated[int, Range(0, 65_536)] = field(
         default=64,
-        metadata={
-            "help": "The maximum size of the response cache in MiB; 0 disables it.",
-            "metavar": "MIB",
-        },
+        metadata=_option("The maximum size of the response cache in MiB; 0 disables it.", "MIB"),
     )
     console: bool = field(
-        default=False,
-        metadata={"help": "Serve the web application for administrators at /console."},
+        default=False, metadata=_option("Serve the web application for administrators at /console.")
     )
     console_url: WebOrigin | None = field(
         default=None,
-        metadata={
-            "help": "The address of the console in a browser, without /console: for example"
+        metadata=_option(
+            "The address of the console in a browser, without /console: for example"
             " https://fields.example.com. The console requires it, unless the service listens on a"
             " loopback address.",
-            "metavar": "URL",
-        },
+            "URL",
+        ),
     )
     esp_organizations: OrganizationIds = field(
         default=(),
-        metadata={
-            "help": "With --console: the ids of the organizations whose admins may sync with the"
+        metadata=_option(
+            "With --console: the ids of the organizations whose admins may sync with the"
             " credentials of ESPs in the environment, for example 1,7. By default, none.",
-            "metavar": "IDS",
-        },
+            "IDS",
+        ),
     )
     esp_hosts: HostNames = field(
         default=(),
-        metadata={
-            "help": "Hosts to which the credentials of integrations can be sent, besides those of"
+        metadata=_option(
+            "Hosts to which the credentials of integrations can be sent, besides those of"
             " the ESPs, with a port if it is not 443: for example a proxy, esp.internal:8443.",
-            "metavar": "HOSTS",
-        },
+            "HOSTS",
+        ),
     )
     log_level: LogLevel = field(
         default="info",
-        metadata={"help": "Minimum level to log. `info` includes one line per request."},
+        metadata=_option("Minimum level to log. `info` includes one line per request."),
     )
     log_format: LogFormat = field(
         default="auto",
-        metadata={
-            "help": "The format of the log on standard error. `auto` is `text` on a terminal and"
+        metadata=_option(
+            "The format of the log on standard error. `auto` is `text` on a terminal and"
             " `json` otherwise."
-        },
+        ),
     )
     log_client_address: bool = field(
         default=False,
-        metadata={"help": "Include the client's IP address in the log line of each request."},
+        metadata=_option("Include the client's IP address in the log line of each request."),
     )
     trusted_proxies: Networks = field(
         default=(),
-        metadata={
-            "help": "With --console or --log-client-address: the networks of the proxies whose"
+        metadata=_option(
+            "With --console or --log-client-address: the networks of the proxies whose"
             " X-Forwarded-For or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
-            "metavar": "NETWORKS",
-        },
+            "NETWORKS",
+        ),
     )
     traces: bool = field(
         default=False,
-        metadata={
-            "help": "Export OpenTelemetry traces over OTLP, as the OTEL_* variables configure. It"
+        metadata=_option(
+            "Export OpenTelemetry traces over OTLP, as the OTEL_* variables configure. It"
             " needs the extra `traces`."
-        },
+        ),
     )
 
     @classmethod
@@ -239,7 +222,7 @@ class Settings:
         messages: list[str] = []
         for setting in fields(cls):
             variable = variable_of(setting.name)
-            is_secret = setting.metadata.get("secret")
+            is_secret = setting.metadata["secret"]
             text = read_secret(variable, environment) if is_secret else environment.get(variable)
             if not text:
                 continue

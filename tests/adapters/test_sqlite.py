@@ -40,10 +40,15 @@ def sqlite_storage() -> Iterator[SqliteStorage]:
 
 
 class TestSqliteStorage(StorageContract):
-    @pytest.fixture
-    def storage(self) -> Iterator[Storage]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def storage(cls) -> Iterator[Storage]:
         with sqlite_storage() as storage:
             yield storage
+
+    @pytest.fixture
+    def storage_to_close(self, database: Path) -> Storage:
+        return SqliteStorage(database)
 
 
 class TestSqliteDurability(StorageDurabilityContract):

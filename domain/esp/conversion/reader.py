@@ -64,7 +64,6 @@ _LITERAL = "The text in this tag would be read as code. Write it in another way.
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
-_TRIM = re.compile(r"\{[{%][-~]|[-~][%}]\}")
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 """The name in a code of a system value."""
 _WORD = re.compile(r"[\w@]+")
@@ -147,11 +146,18 @@ class Reader:
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
+    _trim_before: tuple[str, str] = field(init=False)
+    """How the tags of the language begin that remove the white space before them."""
+    _trim_after: tuple[str, str] = field(init=False)
     _removes_white_space: bool = field(init=False)
     """Whether a tag can remove the white space around it."""
 
     def __attrs_post_init__(self) -> None:
-        self._removes_white_space = _TRIM.search(self.text) is not None
+        mark = "~" if self.profile.vocabulary.syntax is Syntax.HANDLEBARS else "-"
+        self._trim_before = (f"{{%{mark}", f"{{{{{mark}")
+        self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
+        trimming = self._trim_before + self._trim_after
+        self._removes_white_space = any(each in self.text for each in trimming)
         self._values = Values(self.profile, self.fields)
         both = (self.profile, self.profile if self.target is None else self.target)
         is_handlebars = all(each.vocabulary.syntax is Syntax.HANDLEBARS for each in both)
@@ -497,8 +503,8 @@ class Reader:
 
     def _trims(self, start: int, end: int) -> tuple[str, str]:
         """Return the marks that remove white space before and after a tag, if it has them."""
-        before = "~" * self.text.startswith(("{%-", "{{-", "{{~"), start)
-        return before, "~" * self.text.endswith(("-%}", "-}}", "~}}"), start, end)
+        before = self.text.startswith(self._trim_before, start, end)
+        return "~" * before, "~" * self.text.endswith(self._trim_after, start, end)
 
     def _note(self, start: int, caveats: Sequence[str]) -> None:
         outcome = Outcome.CAVEAT if caveats else Outcome.CONVERTED

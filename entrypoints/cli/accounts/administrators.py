@@ -51,17 +51,14 @@ def administrators() -> None:
 )
 @console_url_option
 @json_option
-@click.pass_obj
-def invite(
-    storage: str, email: str, organization: str, role: Role, console_url: str, *, as_json: bool
-) -> None:
+def invite(email: str, organization: str, role: Role, console_url: str, *, as_json: bool) -> None:
     """Invite a person to an organization, and print a link.
 
     The link opens a page on which the person accepts the invitation, with the password of the
     account or, if there is no account, a new one. It works once, within 24 hours. Until then, the
     person has no access. For an administrator of the organization, change the role instead.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         invited = core.administrators.invite(chosen.id, email, role)
         account = core.administrators.find_administrator(email)
     where = f"with the role {role.value} in organization {chosen.id}, {chosen.name}"
@@ -82,14 +79,13 @@ def invite(
 @administrators.command("list")
 @organization_option
 @json_option
-@click.pass_obj
-def list_(storage: str, organization: str, *, as_json: bool) -> None:
+def list_(organization: str, *, as_json: bool) -> None:
     """List an organization's administrators.
 
     STATE is "invited" until the person has used the link, or "expired" if the link has expired,
     then "active". A person has an id after accepting the invitation.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         rows = [
             *(
                 _render(each, chosen.id)
@@ -113,13 +109,12 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @organization_option
 @yes_option
 @json_option
-@click.pass_obj
-def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: bool) -> None:
+def revoke(email: str, organization: str, *, yes: bool, as_json: bool) -> None:
     """Remove an administrator from an organization, and end all of the person's sessions.
 
     For a person who has not accepted the invitation yet, withdraw the invitation.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         found = _find(core, chosen.id, email)
         where = f"organization {chosen.id}, {chosen.name}"
         described = (
@@ -145,14 +140,13 @@ def revoke(storage: str, email: str, organization: str, *, yes: bool, as_json: b
 @click.argument("email")
 @console_url_option
 @json_option
-@click.pass_obj
-def reset(storage: str, email: str, console_url: str, *, as_json: bool) -> None:
+def reset(email: str, console_url: str, *, as_json: bool) -> None:
     """Print a link that sets another password.
 
     It works once, within 24 hours. The current password stays valid until the link is used. The
     new password ends all of the person's sessions.
     """
-    with open_existing(storage) as core:
+    with open_existing() as core:
         reset = core.administrators.reset(email)
     url = link_url(f"{console_url}{ROOT}", reset.token)
     _show_link(reset.administrator.email, url, reset.expires_at, as_json=as_json)

@@ -36,18 +36,11 @@ def keys() -> None:
 )
 @option("--read-only", is_flag=True, help="Allow reading only.")
 @json_option
-@click.pass_obj
 def create(
-    storage: str,
-    organization: str,
-    name: str,
-    expires_in: timedelta | None,
-    *,
-    read_only: bool,
-    as_json: bool,
+    organization: str, name: str, expires_in: timedelta | None, *, read_only: bool, as_json: bool
 ) -> None:
     """Create an API key. The command shows the full key only once."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         issued = core.administration.issue_key(
             chosen.id,
             name=name,
@@ -63,13 +56,12 @@ def create(
 @keys.command("list")
 @organization_option
 @json_option
-@click.pass_obj
-def list_(storage: str, organization: str, *, as_json: bool) -> None:
+def list_(organization: str, *, as_json: bool) -> None:
     """List an organization's API keys, without the keys themselves.
 
     STATE is active, expired or revoked. LAST USED AT is "never" if the key has not been used.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         rows = [_render(key) for key in core.administration.list_keys(chosen.id)]
     if as_json:
         print_json({"api_keys": rows})
@@ -84,10 +76,9 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @organization_option
 @yes_option
 @json_option
-@click.pass_obj
-def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
+def revoke(key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
     """Revoke an API key. From the next request, the service rejects it."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         key = core.administration.get_key(chosen.id, ApiKeyId(key_id))
         if not yes:
             confirm(f"Revoke {_described(key, chosen)}?")
@@ -110,16 +101,13 @@ def revoke(storage: str, key_id: int, organization: str, *, yes: bool, as_json: 
 )
 @yes_option
 @json_option
-@click.pass_obj
-def rotate(
-    storage: str, key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool
-) -> None:
+def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool) -> None:
     """Replace an API key. The command shows the full new key only once.
 
     The new key has the lifetime of the old one, from its creation to its expiry. A rotation
     shortens the lifetime of the old key, so always rotate the newest key.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         key = core.administration.get_key(chosen.id, ApiKeyId(key_id))
         if not yes:
             latest = format_instant(system_clock() + grace)

@@ -34,10 +34,9 @@ def create(storage: str, name: str, *, as_json: bool) -> None:
 
 @organizations.command("list")
 @json_option
-@click.pass_obj
-def list_(storage: str, *, as_json: bool) -> None:
+def list_(*, as_json: bool) -> None:
     """List the organizations."""
-    with open_existing(storage) as core:
+    with open_existing() as core:
         listed = core.administration.list_organizations()
     if as_json:
         print_json({"organizations": [_render(organization) for organization in listed]})
@@ -49,10 +48,9 @@ def list_(storage: str, *, as_json: bool) -> None:
 @click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
 @click.argument("new_name")
 @json_option
-@click.pass_obj
-def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> None:
+def rename(organization: str, new_name: str, *, as_json: bool) -> None:
     """Rename an organization."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         renamed = core.administration.rename_organization(chosen.id, new_name)
     _show(renamed, "Renamed", as_json=as_json)
 
@@ -60,13 +58,12 @@ def rename(storage: str, organization: str, new_name: str, *, as_json: bool) -> 
 @organizations.command(changes_storage=True)
 @click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
 @yes_option
-@click.pass_obj
-def delete(storage: str, organization: str, *, yes: bool) -> None:
+def delete(organization: str, *, yes: bool) -> None:
     """Delete an organization with all its fields, API keys, integrations and administrators.
 
     From the next request, the service rejects its API keys. Ids are never reused.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         expected = None if yes else _confirm_deletion(core, chosen)
         deleted = core.administration.delete_organization(chosen.id, expected=expected)
     note(f"Deleted {_with_contents(chosen, deleted)}.")

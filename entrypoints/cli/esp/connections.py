@@ -49,9 +49,7 @@ _set_option: Option = option(
     help="Store the values of the variables that `esp list` shows.",
 )
 @yes_option
-@click.pass_obj
 def connect(
-    storage: str,
     integration_id: int,
     organization: str,
     esp_hosts: tuple[str, ...],
@@ -65,7 +63,7 @@ def connect(
     The command prompts for the secrets, or reads them from standard input, one per line. They are
     encrypted with the key in RECIPIENT_FIELDS_SECRETS_KEY, and no command prints them.
     """
-    with open_for_organization(storage, organization, esp_hosts=esp_hosts) as (core, chosen):
+    with open_for_organization(organization, esp_hosts=esp_hosts) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         if from_environment:
             values = _read_environment(core, integration)
@@ -86,10 +84,9 @@ def connect(
 @click.command(cls=Command, params=[setting_option("esp_hosts")])
 @_integration_id
 @organization_option
-@click.pass_obj
-def test(storage: str, integration_id: int, organization: str, esp_hosts: tuple[str, ...]) -> None:
+def test(integration_id: int, organization: str, esp_hosts: tuple[str, ...]) -> None:
     """Test the stored credentials of an integration, and print the name of the account."""
-    with open_for_organization(storage, organization, esp_hosts=esp_hosts) as (core, chosen):
+    with open_for_organization(organization, esp_hosts=esp_hosts) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         credential = core.connections.get_credential(chosen.id, integration.id)
         if credential is None:
@@ -102,10 +99,9 @@ def test(storage: str, integration_id: int, organization: str, esp_hosts: tuple[
 @_integration_id
 @organization_option
 @yes_option
-@click.pass_obj
-def disconnect(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
+def disconnect(integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete the stored credentials of an integration. Its fields stay."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         if not yes:
             confirm(f"Delete the credentials of integration {integration.id}, {integration.name}?")
@@ -123,10 +119,9 @@ def disconnect(storage: str, integration_id: int, organization: str, *, yes: boo
     type=click.Choice([each.value for each in Interval]),
     help="How often `sync-due` syncs the integration.",
 )
-@click.pass_obj
-def schedule(storage: str, integration_id: int, organization: str, interval: str) -> None:
+def schedule(integration_id: int, organization: str, interval: str) -> None:
     """Set how often `integrations sync-due` syncs an integration."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         core.connections.schedule(chosen.id, IntegrationId(integration_id), Interval(interval))
     note(f"Scheduled integration {integration_id}: {interval}.")
 
@@ -153,7 +148,7 @@ def sync_due(ctx: click.Context, catalog_size: int, esp_hosts: tuple[str, ...], 
     wait until a person confirms them. The exit status is 1 if a sync failed, or 3 if removals wait.
     """
     failed = waiting = 0
-    with open_existing(ctx.obj, catalog_size=catalog_size, esp_hosts=esp_hosts) as core:
+    with open_existing(catalog_size=catalog_size, esp_hosts=esp_hosts) as core:
         for each in core.connections.sync_due(lease=timedelta(seconds=lease)):
             integration = each.integration
             named = (
@@ -199,7 +194,7 @@ def rotate(ctx: click.Context) -> None:
 
     The exit status is 1 if no key decrypts some of them. The services can run meanwhile.
     """
-    with open_existing(ctx.obj) as core:
+    with open_existing() as core:
         rotated, unreadable = core.connections.rotate()
     note(f"Encrypted {counted(rotated, 'credential')} with the first key.")
     if unreadable:

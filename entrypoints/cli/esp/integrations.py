@@ -66,10 +66,9 @@ def integrations() -> None:
 @esp_option
 @option("--name", required=True, help="The integration's display name.")
 @json_option
-@click.pass_obj
-def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
+def create(organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
     """Create an integration, which has no fields until it is synced."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         integration = core.integrations.create_integration(chosen.id, esp=esp, name=name)
     _show(integration, "Created", as_json=as_json)
 
@@ -77,10 +76,9 @@ def create(storage: str, organization: str, esp: Esp, name: str, *, as_json: boo
 @integrations.command("list")
 @organization_option
 @json_option
-@click.pass_obj
-def list_(storage: str, organization: str, *, as_json: bool) -> None:
+def list_(organization: str, *, as_json: bool) -> None:
     """List an organization's integrations."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         listed = core.integrations.list_integrations(chosen.id)
     rendered = [render_integration(integration) for integration in listed]
     if as_json:
@@ -97,12 +95,9 @@ def list_(storage: str, organization: str, *, as_json: bool) -> None:
 @organization_option
 @option("--name", required=True, help="Its new name.")
 @json_option
-@click.pass_obj
-def rename(
-    storage: str, integration_id: int, organization: str, name: str, *, as_json: bool
-) -> None:
+def rename(integration_id: int, organization: str, name: str, *, as_json: bool) -> None:
     """Rename an integration."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         renamed = core.integrations.rename_integration(
             chosen.id, IntegrationId(integration_id), name
         )
@@ -113,10 +108,9 @@ def rename(
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @yes_option
-@click.pass_obj
-def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -> None:
+def delete(integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete an integration and the fields that it synced."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         expected = None if yes else _confirm_deletion(core, chosen, integration)
         deleted = core.integrations.delete_integration(chosen.id, integration.id, expected=expected)
@@ -148,9 +142,7 @@ def delete(storage: str, integration_id: int, organization: str, *, yes: bool) -
 @option("--allow-empty", is_flag=True, help="Accept a report without fields.")
 @content_options
 @json_option
-@click.pass_obj
 def sync(
-    storage: str,
     integration_id: int,
     organization: str,
     catalog_size: int,
@@ -175,9 +167,10 @@ def sync(
     """
     if yes and allow_removals is not None:
         raise click.UsageError("Use either --yes or --allow-removals.")
-    with open_for_organization(
-        storage, organization, catalog_size=catalog_size, esp_hosts=esp_hosts
-    ) as (core, chosen):
+    with open_for_organization(organization, catalog_size=catalog_size, esp_hosts=esp_hosts) as (
+        core,
+        chosen,
+    ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         began_at = core.clock()
         reported = _read_from_esp(core, integration) if report is None else _read_report(report)
@@ -211,16 +204,13 @@ def sync(
 @click.argument("integration_id", type=Identifier())
 @organization_option
 @json_option
-@click.pass_obj
-def restore(
-    storage: str, integration_id: int, organization: str, catalog_size: int, *, as_json: bool
-) -> None:
+def restore(integration_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:
     """Restore the fields that the last sync with removals has removed.
 
     The command restores all of them, or none. If it is repeated, it restores those of the sync
     before. To restore one field, use `fields restore`.
     """
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+    with open_for_organization(organization, catalog_size=catalog_size) as (core, chosen):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         removals = core.integrations.list_removals(chosen.id, integration.id)
         if not removals:

@@ -65,9 +65,7 @@ class _Assignment(click.ParamType[tuple[str, str]]):
     " these names.",
 )
 @json_option
-@click.pass_obj
 def names(
-    storage: str,
     integration_id: int,
     organization: str,
     assignments: Sequence[tuple[str, str]],
@@ -92,7 +90,7 @@ def names(
     changes |= dict.fromkeys(removed)
     with (
         reporting_violations("Nothing was changed.", as_json=as_json),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         if changes:
@@ -152,9 +150,7 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
     help="Set a name that the command proposes. The option can be repeated.",
 )
 @json_option
-@click.pass_obj
 def match(
-    storage: str,
     integration_id: int,
     organization: str,
     assignments: Sequence[tuple[str, str]],
@@ -169,7 +165,7 @@ def match(
     """
     with (
         reporting_violations("Nothing was changed.", as_json=as_json),
-        open_for_organization(storage, organization) as (core, chosen),
+        open_for_organization(organization) as (core, chosen),
     ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
         matches = core.integrations.match_names(chosen.id, integration.id)

@@ -30,10 +30,9 @@ from ..violations import setting_command
 @click.argument("id_or_key")
 @organization_option
 @json_option
-@click.pass_obj
-def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
+def show(id_or_key: str, organization: str, *, as_json: bool) -> None:
     """Show all members of a field, and its codes at each integration."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
     members = render_field(listed.field)
     if as_json:
@@ -48,13 +47,12 @@ def show(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> N
 @click.argument("id_or_key")
 @organization_option
 @json_option
-@click.pass_obj
-def codes(storage: str, id_or_key: str, organization: str, *, as_json: bool) -> None:
+def codes(id_or_key: str, organization: str, *, as_json: bool) -> None:
     """Show what a field is called at each integration, and its codes there.
 
     The other email service providers follow, with the names that the field would have there.
     """
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
     if as_json:
         print_json(render_codes(listed))

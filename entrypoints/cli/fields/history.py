@@ -62,9 +62,7 @@ def history() -> None:
 @_before_option
 @_limit_option
 @json_option
-@click.pass_obj
 def list_(
-    storage: str,
     organization: str,
     key: str | None,
     source: Source | None,
@@ -86,7 +84,7 @@ def list_(
         after=before,
         limit=limit,
     )
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         page = core.fields.list_changes(chosen.id, query)
     if as_json:
         print_json(render_records(page.records))
@@ -104,22 +102,15 @@ def list_(
 @_before_option
 @_limit_option
 @json_option
-@click.pass_obj
 def show(
-    storage: str,
-    id_or_key: str,
-    organization: str,
-    before: int | None,
-    limit: int,
-    *,
-    as_json: bool,
+    id_or_key: str, organization: str, before: int | None, limit: int, *, as_json: bool
 ) -> None:
     """Show what each change of a field changed, the newest first.
 
     A key selects all fields that have had it.
     """
     query = HistoryQuery(descending=True, after=before, limit=limit)
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         reference = parse_reference(id_or_key)
         page = core.fields.list_field_changes(chosen.id, reference, query)
     if as_json:
@@ -139,8 +130,7 @@ def show(
     help="The age of the newest records to delete, for example 400d.",
 )
 @yes_option
-@click.pass_obj
-def prune(storage: str, organization: str, older_than: timedelta, *, yes: bool) -> None:
+def prune(organization: str, older_than: timedelta, *, yes: bool) -> None:
     """Delete old records from an organization's history.
 
     Fields stay the same. `fields list --as-of` can't return earlier states any more, and fields
@@ -150,7 +140,7 @@ def prune(storage: str, organization: str, older_than: timedelta, *, yes: bool) 
         before = format_instant(system_clock() - older_than)
     except OverflowError:
         raise click.BadParameter("use a shorter duration.", param_hint="'--older-than'") from None
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         if not yes:
             _confirm_pruning(core, chosen, before)
         records = core.fields.prune_history(chosen.id, older_than=older_than)

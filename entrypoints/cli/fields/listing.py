@@ -36,21 +36,13 @@ if TYPE_CHECKING:
     help="Also list the synced fields for which another field of the list stands.",
 )
 @json_option
-@click.pass_obj
-def list_(
-    storage: str,
-    organization: str,
-    as_of: datetime | None,
-    *,
-    counterparts: bool,
-    as_json: bool,
-) -> None:
+def list_(organization: str, as_of: datetime | None, *, counterparts: bool, as_json: bool) -> None:
     """List the fields of all sources.
 
     With --as-of, the list has all fields, also those for which another field stands now.
     """
     hidden = 0
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         if as_of is not None:
             fields = core.fields.list_fields_as_of(chosen.id, as_of).fields
         else:
@@ -86,10 +78,9 @@ def list_(
 @click.command(cls=Command)
 @organization_option
 @json_option
-@click.pass_obj
-def check(storage: str, organization: str, *, as_json: bool) -> None:
+def check(organization: str, *, as_json: bool) -> None:
     """List insertion codes that look wrong. The command changes nothing."""
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         catalog = core.fields.list_fields(chosen.id)
     warnings = [
         (field, warning)

@@ -71,10 +71,7 @@ def _text_options(command: Callable[..., T]) -> Callable[..., T]:
 @_text_options
 @yes_option
 @json_option
-@click.pass_obj
 def create(
-    storage: str,
-    /,
     organization: str,
     catalog_size: int,
     name: str,
@@ -101,7 +98,7 @@ def create(
         **texts,
     }
     draft = parse_draft({each: value for each, value in members.items() if value is not None})
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+    with open_for_organization(organization, catalog_size=catalog_size) as (core, chosen):
         if key is None:
             _show_derived_key(draft.key, prompt=not yes)
         try:
@@ -129,10 +126,7 @@ def create(
     help="Set this member to null. The option can be repeated.",
 )
 @json_option
-@click.pass_obj
 def update(
-    storage: str,
-    /,
     id_or_key: str,
     organization: str,
     catalog_size: int,
@@ -154,7 +148,7 @@ def update(
             raise click.UsageError(f"Use either --{emptied} or --clear {emptied}.")
     if not changes:
         raise click.UsageError("Nothing to change: use at least one of the options.")
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+    with open_for_organization(organization, catalog_size=catalog_size) as (core, chosen):
         manual = core.fields.by(OPERATOR_AUTHOR)
         reference = parse_reference(id_or_key)
         if isinstance(allowed_values, str):
@@ -170,9 +164,7 @@ def update(
 @organization_option
 @content_options
 @yes_option
-@click.pass_obj
 def delete(
-    storage: str,
     id_or_key: str,
     organization: str,
     content: Sequence[str],
@@ -182,7 +174,7 @@ def delete(
 ) -> None:
     """Delete a manual field."""
     reference = parse_reference(id_or_key)
-    with open_for_organization(storage, organization) as (core, chosen):
+    with open_for_organization(organization) as (core, chosen):
         manual = core.fields.by(OPERATOR_AUTHOR)
         field = manual.get_field(chosen.id, reference)
         field.require_deletable(by=ADMINISTRATOR)
@@ -207,16 +199,13 @@ def delete(
 @click.argument("field_id", metavar="ID", type=Identifier())
 @organization_option
 @json_option
-@click.pass_obj
-def restore(
-    storage: str, field_id: int, organization: str, catalog_size: int, *, as_json: bool
-) -> None:
+def restore(field_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:
     """Restore a deleted manual field, or a field that a sync has removed, with its id.
 
     `history list --operation deleted` shows the ids. No other field may have its key. The next
     sync removes a synced field again if the ESP still does not report it.
     """
-    with open_for_organization(storage, organization, catalog_size=catalog_size) as (core, chosen):
+    with open_for_organization(organization, catalog_size=catalog_size) as (core, chosen):
         try:
             field = restore_field(core, chosen.id, FieldId(field_id), by=OPERATOR_AUTHOR)
         except FieldNotFound:

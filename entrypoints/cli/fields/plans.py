@@ -43,7 +43,7 @@ from recipient_fields.domain import (
     Violation,
 )
 from recipient_fields.domain.integrations import NamedField, SetName
-from recipient_fields.domain.integrations.setting import NameChange
+from recipient_fields.domain.integrations.setting import NameChange, NamesToSet
 
 from ...service.selection import installed_profiles
 from ..accounts.audit_log import audit_log_option
@@ -131,16 +131,7 @@ def plan(
     document = _read_document(file.name, file.read(), replace)
     _require_storage(ctx, document.names)
     with opening as target:
-        catalog = target.fields.list_fields(target.organization_id)
-        integrations = target.list_integrations()
-        planned = plan_document(
-            catalog,
-            document,
-            integrations,
-            prune=prune,
-            replaceable=replace,
-            profiles=installed_profiles(),
-        )
+        planned = _plan(target, document, replace, prune=prune)
         planned = _guarded(planned, ContentGuard(content, broken), target)
     _require_applicable(planned, field_limit)
     if as_json:
@@ -200,23 +191,9 @@ def apply(
     if saved is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
     document = _read_document(file.name, written, replace) if saved is None else CatalogDocument()
-    batch, names = saved or (Batch(()), {})
-    _require_storage(ctx, names or document.names)
+    _require_storage(ctx, document.names if saved is None else saved[1])
     with opening as target:
-        catalog = target.fields.list_fields(target.organization_id)
-        integrations = target.list_integrations()
-        if saved is None:
-            planned = plan_document(
-                catalog,
-                document,
-                integrations,
-                prune=prune,
-                replaceable=replace,
-                profiles=installed_profiles(),
-            )
-        else:
-            with _reporting_rejection(batch):
-                planned = plan_saved(catalog, batch, names, integrations, installed_profiles())
+        planned = _plan(target, document, replace, saved, prune=prune)
         planned = _guarded(planned, ContentGuard(content, broken), target)
         _require_applicable(planned, field_limit)
         _print(planned)
@@ -228,6 +205,25 @@ def apply(
         with _reporting_rejection(planned.batch):
             _apply(target, planned)
     note(f"Applied {counted(len(planned.changes), 'change')}.")
+
+
+def _plan(
+    target: FieldTarget,
+    document: CatalogDocument,
+    replace: Collection[FieldKey],
+    saved: tuple[Batch, NamesToSet] | None = None,
+    *,
+    prune: bool,
+) -> Plan:
+    """Return what the document, or the saved plan, changes."""
+    catalog = target.fields.list_fields(target.organization_id)
+    integrations, profiles = target.list_integrations(), installed_profiles()
+    if saved is not None:
+        with _reporting_rejection(saved[0]):
+            return plan_saved(catalog, *saved, integrations, profiles)
+    return plan_document(
+        catalog, document, integrations, prune=prune, replaceable=replace, profiles=profiles
+    )
 
 
 def _guarded(plan: Plan, guard: ContentGuard, target: FieldTarget) -> Plan:

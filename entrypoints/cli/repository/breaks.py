@@ -57,7 +57,7 @@ class ContentGuard:
         if not self.paths:
             return {}
         before = read_names()
-        checker = FileChecker(FieldSource(""), names=before)
+        checker = FileChecker(FieldSource(), names=before)
         old, new = TextChecker(before), TextChecker(change(before))
         places: dict[str, list[str]] = {}
         for file in checker.find_files(self.paths):

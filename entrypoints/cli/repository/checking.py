@@ -38,12 +38,8 @@ class ContentOptions:
 
 @frozen
 class FieldSource:
-    """Where the fields come from: the options of a command line, or a configuration.
+    """Where the fields come from: the options of a command line, or a configuration."""
 
-    `storage` is the URL of the storage.
-    """
-
-    storage: str
     organization: str | None = None
     url: str | None = None
     snapshot: str | None = None
@@ -54,8 +50,8 @@ class FieldSource:
             return self
         settings = configuration.settings
         if configuration.snapshot is not None:
-            return FieldSource(self.storage, snapshot=configuration.snapshot)
-        return FieldSource(self.storage, settings.organization, settings.url)
+            return FieldSource(snapshot=configuration.snapshot)
+        return FieldSource(settings.organization, settings.url)
 
     def read_names(self) -> EspNames:
         """Return the fields and their names. Print the age of a snapshot."""
@@ -65,7 +61,7 @@ class FieldSource:
             with open_service_target(self.url) as target:
                 return target.read_names()
         if self.organization is not None:
-            with open_storage_target(self.storage, self.organization) as target:
+            with open_storage_target(self.organization) as target:
                 return target.read_names()
         raise click.UsageError(
             "Add --organization, --url or --snapshot, or write one of them into"

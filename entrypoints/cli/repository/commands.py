@@ -158,10 +158,10 @@ def _source(
 ) -> FieldSource:
     """Return the source that the options select, or none."""
     if snapshot is not None:
-        return FieldSource(ctx.obj, snapshot=snapshot)
+        return FieldSource(snapshot=snapshot)
     if selects_service(ctx):
-        return FieldSource(ctx.obj, url=url)
-    return FieldSource(ctx.obj, organization)
+        return FieldSource(url=url)
+    return FieldSource(organization)
 
 
 @click.command(cls=Command)

@@ -754,6 +754,16 @@ def test_text_that_is_not_read_as_code_stays_text(source, target, expected):
     assert converted.counts[Outcome.CONVERTED] == 1
 
 
+def test_a_name_of_handlebars_that_begins_with_a_hyphen_removes_no_white_space():
+    text = "{{#each lines}}$ {{-price}} b {{~name~}} c{{/each}}"
+
+    converted = convert(text, read="sendgrid", write="customerio")
+
+    assert converted.content == (
+        '{% for item in event.lines %}$ {{item["-price"]}} b{{item.name}}c{% endfor %}'
+    )
+
+
 @pytest.mark.parametrize("target", ["iterable", "sendgrid", "portable"])
 @pytest.mark.parametrize(
     ("source", "text"),
