@@ -16,7 +16,7 @@ from ..errors import Rule, Violation, Violations
 from ..fields.values import DataType, InsertionCode, ValueExpression
 from ..text import MAX_LINE_LENGTH, control_character_violation, line_violation
 from .errors import NoSafeForm
-from .esps import Esp
+from .names import Esp
 from .profiles import BUILT_IN, Profiles
 from .profiles.profile import WORD, Form, Profile, Quoting, ValueForm
 

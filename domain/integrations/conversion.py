@@ -32,10 +32,9 @@ from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
 from ..esp.conversion.statements import Statements
 from ..esp.data_codes import name_variable
-from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
-from ..esp.names import Bare, Target
+from ..esp.names import PORTABLE, Bare, Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft

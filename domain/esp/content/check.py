@@ -13,7 +13,7 @@ from ...content.resolution import FieldResolver
 from ...content.tree import Lines, Text
 from ...content.warning_codes import require_strict
 from ...fields.protocol import Field
-from ..esps import Esp
+from ..names import Esp
 from ..profiles import BUILT_IN, Profiles
 from .foreign_code import ContentTags
 from .options import to_texts

@@ -21,8 +21,7 @@ from .links import find_missing_link, insert_texts, with_email_only_links
 from .options import ExportOptions
 from .rendering import Rendering
 from .report import Report
-from .resolver import CodeResolver
-from .used_fields import UsedFields
+from .resolver import CodeResolver, UsedFields
 
 
 @frozen(kw_only=True)

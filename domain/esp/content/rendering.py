@@ -18,12 +18,19 @@ from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
-from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.conditions import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
 from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links
 from .report import Report
-from .resolver import OTHERWISE, THEN, CodeResolver, CompiledConditions
+from .resolver import (
+    OTHERWISE,
+    THEN,
+    CodeResolver,
+    CompiledConditions,
+    UsedFields,
+    find_guarded,
+)
 from .surroundings import (
     NativeTags,
     find_refused_end,
@@ -31,7 +38,6 @@ from .surroundings import (
     separate_end_of_block,
     separate_start,
 )
-from .used_fields import UsedFields, find_guarded
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""

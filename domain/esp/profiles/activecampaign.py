@@ -7,10 +7,10 @@ import re
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature
-from ..languages.conditions.writers import write_alternatives
+from ..languages.condition_writers import write_alternatives
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature
 from ..languages.percent_tags import read_percent_tags
+from ..names import Esp
 from . import shared
 from .profile import (
     AdjacentText,

@@ -7,9 +7,9 @@ from functools import partial
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
 from ..languages.liquid import LiquidWords, read_liquid
 from ..languages.paths import write_liquid
+from ..names import Esp
 from . import liquid, shared
 from .profile import (
     Creation,

@@ -7,10 +7,10 @@ from attrs import evolve
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, Feature
+from ..languages.conditions import Caveat, Feature
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
+from ..names import Esp
 from . import liquid, shared
 from .profile import (
     WORD,

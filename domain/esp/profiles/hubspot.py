@@ -6,11 +6,11 @@ from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature, Missing
-from ..languages.conditions.writers import write_inline
+from ..languages.condition_writers import write_inline
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature, Missing
 from ..languages.hubl import read_hubl
 from ..languages.paths import write_hubl
+from ..names import Esp
 from . import django, shared
 from .profile import (
     Creation,

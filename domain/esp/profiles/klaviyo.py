@@ -10,10 +10,10 @@ from ...content import WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, Feature, Reading
+from ..languages.conditions import Caveat, Feature, Reading
 from ..languages.django import BLANK_AFTER_COLON, read_django
 from ..languages.paths import write_with_lookup
+from ..names import Esp
 from . import django, shared
 from .profile import (
     Creation,

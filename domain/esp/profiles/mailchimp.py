@@ -8,10 +8,10 @@ from ...conditions import Operator
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature
-from ..languages.conditions.writers import write_nested_blocks
+from ..languages.condition_writers import write_nested_blocks
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature
 from ..languages.merge_tags import read_merge_tags
+from ..names import Esp
 from . import shared
 from .profile import (
     AdjacentText,

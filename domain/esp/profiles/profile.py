@@ -21,10 +21,10 @@ from ...content import Surface
 from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
 from ..languages.blocks import Language, Tag, find_places
-from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.conditions import ConditionLanguage
 from ..languages.paths import PathWriter
+from ..names import Esp
 
 __all__ = ["Profile"]
 

@@ -10,10 +10,10 @@ from ...content import Surface, WarningCode
 from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
 from ..languages.ampscript import read_ampscript
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature, Reading
-from ..languages.conditions.writers import write_inline
+from ..languages.condition_writers import write_inline
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature, Reading
+from ..names import Esp
 from . import shared
 from .profile import (
     AdjacentText,

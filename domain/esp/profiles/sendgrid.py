@@ -9,10 +9,10 @@ from ...content import WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, Feature, Reading
+from ..languages.conditions import Atom, Caveat, Feature, Reading
 from ..languages.handlebars import read_handlebars, read_substitutions
 from ..languages.paths import write_handlebars
+from ..names import Esp
 from . import handlebars, shared
 from .profile import (
     Creation,
