@@ -25,6 +25,9 @@ from ..profiles.profile import Profile
 from ..recognition.words import find_variables
 from .report import Report
 
+THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
+"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
+
 
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once.
@@ -41,6 +44,7 @@ class CodeResolver(FieldResolver):
         self._found: dict[str, FieldCode | None] = {}
         self._data: dict[tuple[DataValue, Scope], DataCode] = {}
         self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}
+        self._compiled: dict[tuple[Condition, Scope, bool], ConditionCode] = {}
 
     def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
@@ -96,30 +100,18 @@ class CodeResolver(FieldResolver):
             self._readings[key] = find_readings(condition, codes)
         return self._readings[key]
 
-
-THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
-"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
-
-
-class CompiledConditions:
-    """The codes of conditions for one ESP. Equal conditions are compiled once."""
-
-    def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
-        self._profile, self._resolver = profile, resolver
-        self._found: dict[object, ConditionCode] = {}
-
-    def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
+    def compile(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
-        key = condition, has_otherwise, self._resolver.scope
-        if key not in self._found:
-            self._found[key] = compile_readings(
+        key = condition, self.scope, has_otherwise
+        if key not in self._compiled:
+            self._compiled[key] = compile_readings(
                 condition,
-                self._resolver.read(condition),
+                self.read(condition),
                 self._profile,
                 then=THEN,
                 otherwise=OTHERWISE if has_otherwise else "",
             )
-        return self._found[key]
+        return self._compiled[key]
 
 
 class UsedFields:
