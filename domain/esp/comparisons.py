@@ -165,6 +165,7 @@ class Translation:
     expressions: dict[str, Operand] = Factory(dict)
     expression_places: dict[str, dict[TextPosition, None]] = Factory(dict)
     _position: TextPosition | None = None
+    _language: ConditionLanguage = Factory(lambda self: self.profile.conditions, takes_self=True)
 
     def formula(self, condition: Condition) -> Formula:
         """Return the tests for the condition. Raises: NotExpressible if there are none."""
@@ -194,10 +195,6 @@ class Translation:
         """Add the position of the current comparison, if it has one."""
         if self._position is not None:
             places[self._position] = None
-
-    @property
-    def _language(self) -> ConditionLanguage:
-        return self.profile.conditions
 
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]

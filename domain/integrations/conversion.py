@@ -24,7 +24,8 @@ from ..content.tree import Lines
 from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation
-from ..esp.content import ContentExporter, ExportOptions
+from ..esp.content.export import ContentExporter
+from ..esp.content.options import ExportOptions
 from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome

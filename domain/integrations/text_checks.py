@@ -14,9 +14,9 @@ from ..content.resolution import EMAIL_KEY
 from ..content.tree import Lines
 from ..errors import Rule
 from ..esp.code_warnings import name_warnings
-from ..esp.content import RejectedWarning, check_content
-from ..esp.content.check import check_native
+from ..esp.content.export import check_content, check_native
 from ..esp.content.options import to_texts
+from ..esp.content.report import RejectedWarning
 from ..esp.content.resolver import find_guarded
 from ..esp.field_codes import FieldCode
 from ..esp.names import Esp, NameState, Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from attrs import evolve
@@ -18,7 +18,7 @@ from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
-from ..languages.conditions import ConditionLanguage, Presence
+from ..languages.conditions import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
 from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links
@@ -27,7 +27,6 @@ from .resolver import (
     OTHERWISE,
     THEN,
     CodeResolver,
-    CompiledConditions,
     UsedFields,
     find_guarded,
 )
@@ -64,22 +63,19 @@ class Rendering:
         html: HtmlInValues,
         used: UsedFields,
         report: Report,
-        sent_by: str | None,
-        presences: Mapping[str, Presence],
     ) -> None:
-        self._sent_by, self._resolver = sent_by, resolver
+        self._resolver, self._sent_by = resolver, resolver.scope.sent_by
         self._profile, self._title = html.profile, html.profile.title
         self._surface = html.surface
         self._content, self._places = content, content.html
         self._used, self._report = used, report
         self._insertions = Insertions(html, resolver.profiles)
-        self._conditions = CompiledConditions(self._profile, resolver, presences)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
         if self._places.is_mjml:
-            self._warn_of_mjml(self._native_tags.starts())
+            self._warn_of_mjml(self._native_tags.starts)
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
         """Return the code of the nodes. In a block, tags are directly before and after them."""
@@ -276,7 +272,7 @@ class Rendering:
         others = [self.render(each.nodes, in_block=not is_raw) for each in block.branches[1:]]
         if form is None or not items:
             return ""
-        for code, message in data_caveats(self._profile, None, outer.sent_by):
+        for code, message in data_caveats(self._profile, None, self._sent_by):
             self._report.warn(block.start, code, message)
         slots = {"ITEMS": items, "VARIABLE": rename(self._profile, block.variable)}
 
@@ -319,7 +315,7 @@ class Rendering:
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
-            compiled = self._conditions.get(
+            compiled = self._resolver.compile(
                 condition, has_otherwise=otherwise.length > 0, is_guard=is_guard
             )
         except NotExpressible as error:

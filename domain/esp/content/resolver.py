@@ -28,22 +28,33 @@ from ..profiles.profile import Profile
 from ..recognition.words import find_variables
 from .report import Report
 
+THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
+"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
+
 
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once.
 
-    `scope` is that of the place whose codes are read.
+    `presences` are the tests whether a value is set, by the keys for which they differ. `scope` is
+    that of the place whose codes are read.
     """
 
-    def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
+    def __init__(
+        self,
+        codes: CodeSource,
+        target: Target,
+        sent_by: str | None = None,
+        presences: Mapping[str, Presence] = {},
+    ) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
-        self._codes, self._target = codes, target
+        self._codes, self._target, self._presences = codes, target, presences
         self._profile = codes.names.get_profile(target)
         self.scope: Scope = Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._data: dict[tuple[DataValue, Scope], DataCode] = {}
         self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}
+        self._compiled: dict[tuple[Condition, Scope, bool, bool], ConditionCode] = {}
 
     def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
@@ -99,47 +110,30 @@ class CodeResolver(FieldResolver):
             self._readings[key] = find_readings(condition, codes)
         return self._readings[key]
 
-
-THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
-"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
-
-
-class CompiledConditions:
-    """The codes of conditions for one ESP. Equal conditions are compiled once.
-
-    `presences` are the tests whether a value is set, by the keys for which they differ.
-    """
-
-    def __init__(
-        self, profile: Profile, resolver: CodeResolver, presences: Mapping[str, Presence]
-    ) -> None:
-        self._profile, self._resolver, self._presences = profile, resolver, presences
-        self._found: dict[object, ConditionCode] = {}
-
-    def get(
+    def compile(
         self, condition: Condition, *, has_otherwise: bool, is_guard: bool = False
     ) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none.
 
         If `is_guard` is true, the condition is that of a filter, which needs a value.
         """
-        key = condition, has_otherwise, is_guard, self._resolver.scope
-        if key not in self._found:
+        key = condition, self.scope, has_otherwise, is_guard
+        if key not in self._compiled:
             presences = {} if is_guard else self._presences
-            self._found[key] = compile_readings(
+            self._compiled[key] = compile_readings(
                 condition,
                 [
                     {
                         key: evolve(operand, presence=presences.get(key))
                         for key, operand in reading.items()
                     }
-                    for reading in self._resolver.read(condition)
+                    for reading in self.read(condition)
                 ],
                 self._profile,
                 then=THEN,
                 otherwise=OTHERWISE if has_otherwise else "",
             )
-        return self._found[key]
+        return self._compiled[key]
 
 
 class UsedFields:

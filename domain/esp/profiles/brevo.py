@@ -19,7 +19,6 @@ from .profile import (
     Engine,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -89,7 +88,7 @@ PROFILE = Profile(
         capitals=True,
         creation=Creation(
             "Create the contact attribute NAME: POST /v3/contacts/attributes/normal/NAME.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(

@@ -20,7 +20,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -79,7 +78,7 @@ PROFILE = Profile(
         lists_fields_in_use_only=True,
         creation=Creation(
             "Set the attribute NAME of a person, which creates it: PUT /api/v1/customers/{id}.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(
@@ -87,10 +86,7 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
-        with_default=(
-            '{% if EXPRESSION != nil and EXPRESSION != "" %}{{EXPRESSION}}{% else %}DEFAULT'
-            "{% endif %}"
-        ),
+        with_default=_IF_SET + "{{EXPRESSION}}{% else %}DEFAULT{% endif %}",
         other_defaults=(
             OtherDefault(
                 "{{ EXPRESSION | default: 'DEFAULT' }}", _FILTERS, {DataType.BOOLEAN: "false"}

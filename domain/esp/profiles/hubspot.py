@@ -26,7 +26,6 @@ from .profile import (
     Engine,
     EventData,
     EventWay,
-    Evidence,
     FilterLanguage,
     FilterRefusal,
     Form,
@@ -75,7 +74,7 @@ PROFILE = Profile(
         # github.com/HubSpot/hubspot-api-nodejs and developers.hubspot.com/docs/api/crm/contacts
         standard_fields={"first_name": "firstname", "last_name": "lastname", "email": "email"},
         creation=Creation(
-            "Create the contact property NAME: POST /crm/v3/properties/contacts.", Evidence.VENDOR
+            "Create the contact property NAME: POST /crm/v3/properties/contacts.", Strength.VENDOR
         ),
     ),
     insertion=Insertion(
