@@ -243,7 +243,7 @@ def convert_command(
     if strict and outcomes & {Outcome.BY_HAND, Outcome.CAVEAT}:
         note("Error: Nothing was written, because of --strict.")
         click.get_current_context().exit(1)
-    with complete_outputs() as files:
+    with complete_outputs(Path(each.name) for each in found if each.name != _INPUT) as files:
         if out is not None:
             _write_folder(files, Path(out), conversions)
         integration = _describe_source(source, codes)
@@ -291,6 +291,7 @@ def _find_templates(
             # Imported here because most calls convert one file.
             from .repository.files import SUFFIXES, is_content, walk
 
+            is_below = results is not None and path.resolve() in results.parents
             files = [(path / each, Path(each)) for each in sorted(walk(name))]
             found = [
                 (file, target)
@@ -298,7 +299,7 @@ def _find_templates(
                 if is_content(str(file), name, include)
                 and file.is_file()
                 and not any(each.startswith(".") for each in target.parts[:-1])
-                and (results is None or results not in file.resolve().parents)
+                and (not is_below or results not in file.resolve().parents)
             ]
             if not found:
                 raise click.UsageError(

@@ -45,7 +45,7 @@ from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
-from .values import Values, quoted
+from .values import RAW_HTML, Values, quoted
 
 _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
@@ -257,6 +257,8 @@ class Reader:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
             code, caveats = self._shown(self._resolve(node.value))
+            if node.is_raw and self.is_html:
+                caveats = (*caveats, RAW_HTML.format(title=self.profile.title))
             self._convert(node, code, tuple(dict.fromkeys(caveats)))
         else:
             self._opaque(node)
@@ -578,8 +580,9 @@ class Reader:
         for each in _assignments(node):
             self._variables[each.name] = None
             self.kept_variables[each.start] = each.name
+        items = [Path((name,)) for item in self.fields.loops for name in item.names]
         for name in {*_WORD.findall(self.text, node.start, node.end)}:
-            if name in self._variables:
+            if name in self._variables and self._variables[name] not in items:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))

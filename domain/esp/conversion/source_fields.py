@@ -61,6 +61,8 @@ _IS_COMPUTED = (
 _BIRTHDAY = "birthday"
 """The only one of the ESPs' own fields that is no text."""
 _EVENT_DATA = re.compile(rf"(?={EVENT}[.\[]){LONG_PATH}")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word of a name such as `firstName` begins."""
 
 _Parts: TypeAlias = tuple[str, ...]
 
@@ -247,7 +249,7 @@ class SourceFields:
             raise ByHand(message.format(name=name, title=profile.title))
         is_standard = _is_standard(profile, parts, name)
         keys = {each: key for key, each in profile.names.standard_fields.items()}
-        key = derive_key(name)
+        key = derive_key(_WORDS.sub(" ", name))
         if is_given:
             key = self._keys[name]
         elif is_standard:

@@ -46,7 +46,7 @@ _OF_LISTS = {FilterName.FIRST, FilterName.JOIN}
 _UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
 """Filters and functions that change only how HTML or a link in a value is shown."""
 
-_RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
+RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
 _NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
 _NONE = "At {title}, a value of {key} that is missing or null can be shown as the word None."
 _REPLACED = "{title} shows the default instead of {value}, too."
@@ -197,7 +197,7 @@ class Values:
                 if name in _UNCHANGED:
                     reading.is_escaped = True
                     if name == "safe":
-                        reading.caveats.append(_RAW_HTML.format(title=self.profile.title))
+                        reading.caveats.append(RAW_HTML.format(title=self.profile.title))
                     return before
                 if name == "default_if_none":
                     text = _text(last.arguments)

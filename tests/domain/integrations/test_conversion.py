@@ -894,6 +894,40 @@ def test_a_name_of_handlebars_that_begins_with_a_hyphen_removes_no_white_space()
     )
 
 
+def test_a_tag_by_hand_in_a_loop_keeps_no_other_tag_that_reads_the_item():
+    text = (
+        "{% for item in event.Items %}{{ item.Name|title }}: {{ item.Quantity }} {{ item.Name }}"
+        "{% endfor %}"
+    )
+
+    converted = convert(text, read="klaviyo", write="braze")
+
+    assert [column for column, _ in by_hand(converted)] == [30]
+    assert converted.content == (
+        "{% for item in event_properties.${Items} %}{{ item.Name|title }}: {{item.Quantity}}"
+        " {{item.Name}}{% endfor %}"
+    )
+
+
+@pytest.mark.parametrize("tag", ["{{{body}}}", "{{&body}}"])
+def test_a_caveat_names_html_that_handlebars_shows_as_it_is(tag):
+    options = ConversionOptions(bare="event")
+
+    shown = convert(f"<p>{tag} {{{{body}}}}</p>", read="sendgrid", write="braze", options=options)
+    subject = convert(f"{tag} {{{{body}}}}", read="sendgrid", write="braze", options=options)
+
+    caveat = "HTML in a value is shown as it is at SendGrid, and can be escaped in the result."
+    assert [caveat in each.reasons for each in shown.tags] == [True, False]
+    assert [caveat in each.reasons for each in subject.tags] == [False, False]
+
+
+@pytest.mark.parametrize("name", ["firstName", "FirstName", "first_name"])
+def test_a_name_with_capital_letters_has_the_key_of_its_words(name):
+    converted = convert(f"{{{{ customer.{name} }}}}", read="customerio", write="braze")
+
+    assert converted.content == "{{${first_name}}}"
+
+
 @pytest.mark.parametrize("target", ["iterable", "sendgrid", "portable"])
 @pytest.mark.parametrize(
     ("source", "text"),
