@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
+from typing import Any
 
 from attrs import field, frozen
 
@@ -316,25 +317,17 @@ def problem(
     code: str,
     message: str | None = None,
     *,
-    reason: str | None = None,
-    limit: int | None = None,
-    used: int | None = None,
-    details: tuple[Mapping[str, object], ...] = (),
     headers: Mapping[str, str] | None = None,
+    **members: Any,
 ) -> Problem:
-    """Return the problem with this code. The default message is the one of the code."""
+    """Return the problem with this code, and with these other members.
+
+    The default message is the one of the code.
+    """
     headers = dict(headers or {})
     if STATUSES[code] is HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = _RETRY_AFTER_SECONDS
-    return Problem(
-        code=code,
-        message=message or _MESSAGES[code],
-        reason=reason,
-        limit=limit,
-        used=used,
-        details=details,
-        headers=headers,
-    )
+    return Problem(code=code, message=message or _MESSAGES[code], headers=headers, **members)
 
 
 def problem_of(error: RecipientFieldsError) -> Problem:
