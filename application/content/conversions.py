@@ -36,7 +36,7 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
+from ..documents.conversion import InvalidDocument, checked, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID
 from ..fields.fields_as_code import render_draft_document
@@ -215,18 +215,15 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    source: object = _ABSENT
-    if isinstance(document, dict):
-        source = document.get("from", _ABSENT)
-        document = {name: value for name, value in document.items() if name != "from"}
-    with violations.collect("from"):
-        read = _parse_target(source, profiles)
-        if read == PORTABLE:
-            raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, _NO_SOURCE)])
-    with violations.collect():
+    with checked(document) as violations:
+        source: object = _ABSENT
+        if isinstance(document, dict):
+            source = document.get("from", _ABSENT)
+            document = {name: value for name, value in document.items() if name != "from"}
+        with violations.collect("from"):
+            read = _parse_target(source, profiles)
+            if read == PORTABLE:
+                raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, _NO_SOURCE)])
         members = parse_document(document, ContentConversionDocument, profiles=profiles)
         with violations.collect("to"):
             write = _parse_target(members.to, profiles)
@@ -245,8 +242,6 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
                 sent_by_source=sent(members.sent_by_source),
                 bare=sent(members.bare),
             )
-    if violations:
-        raise InvalidDocument(violations)
     return ContentConversion(
         content=members.content,
         read=read,

@@ -44,7 +44,7 @@ from recipient_fields.domain.esp import (
 )
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
+from ..documents.conversion import checked, parse_document
 from ..documents.schemas import Schema, described, render_document
 from ..documents.value_schemas import ID, RECIPIENT
 from ..documents.violations import ErrorDetailDocument, violation_document
@@ -312,18 +312,13 @@ def parse_condition_compilation(
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    document, otherwise = _split_else(document, violations)
-    with violations.collect():
+    with checked(document) as violations:
+        document, otherwise = _split_else(document, violations)
         members = parse_document(document, ConditionCompilationDocument, profiles=profiles)
         with violations.collect("condition"):
             condition = _parse_condition(members.condition)
         with violations.collect():
             target = sent_target(members.esp, members.integration_id)
-    if violations:
-        raise InvalidDocument(violations)
     return ConditionCompilation(condition, target, members.then, otherwise, members.strict)
 
 
@@ -347,10 +342,7 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    with violations.collect():
+    with checked(document) as violations:
         members = parse_document(document, ContentExportDocument, profiles=profiles)
         with violations.collect():
             target = _export_target(members)
@@ -366,8 +358,6 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
             content = _read_content(members.content)
             if violations:
                 violations.extend(each.prefixed("content") for each in content.violations)
-    if violations:
-        raise InvalidDocument(violations)
     return ContentExport(content, target, options)
 
 
@@ -376,15 +366,10 @@ def parse_content_preview(document: object) -> ContentPreview:
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    with violations.collect():
+    with checked(document) as violations:
         members = parse_document(document, ContentPreviewDocument)
         with violations.collect("content"):
             content = _read_content(members.content)
-    if violations:
-        raise InvalidDocument(violations)
     event = sent(members.event) or {}
     return ContentPreview(content, members.recipient, event, sent(members.surface))
 

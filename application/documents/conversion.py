@@ -6,6 +6,7 @@ One cattrs converter reads every document: request bodies, reports, and the resp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -141,6 +142,21 @@ def bad_characters(document: object) -> Violations:
     if _is_storable(document):
         return Violations()
     return Violations(islice(_bad_characters(document), MAX_VIOLATIONS))
+
+
+@contextmanager
+def checked(document: object) -> Iterator[Violations]:
+    """Collect the violations of the document in the block, unless it has bad characters.
+
+    Raises: InvalidDocument with all violations if there are any.
+    """
+    violations = bad_characters(document)
+    if violations:
+        raise InvalidDocument(violations)
+    with violations.collect():
+        yield violations
+    if violations:
+        raise InvalidDocument(violations)
 
 
 def with_suggestion(violation: Violation) -> Violation:

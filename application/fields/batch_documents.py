@@ -33,8 +33,7 @@ from recipient_fields.domain import (
 
 from ..documents.conversion import (
     MAX_VIOLATIONS,
-    InvalidDocument,
-    bad_characters,
+    checked,
     parse_document,
 )
 from ..documents.schemas import NamedSchema, Reference, described, extended, render_document
@@ -68,23 +67,19 @@ def parse_batch(document: object, *, can_be_empty: bool = False) -> Batch:
     A request has at least one operation. If `can_be_empty` is true, there can be none.
     Raises: InvalidDocument with the violations of all operations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    batch = parse_document(document, RecipientFieldBatchDocument)
-    with violations.collect("operations"):
-        _require_count(len(batch.operations), minimum=0 if can_be_empty else 1)
-    operations = []
-    for index, each in enumerate(batch.operations[:MAX_BATCH_OPERATIONS]):
-        if len(violations) >= MAX_VIOLATIONS:
-            break  # The error lists no more, and a hostile document could cost seconds.
-        with violations.collect("operations", index):
-            operations.append(_parse_operation(each))
-    expected_version = None
-    with violations.collect("if_revision"):
-        expected_version = _parse_tag(batch.if_revision)
-    if violations:
-        raise InvalidDocument(violations)
+    with checked(document) as violations:
+        batch = parse_document(document, RecipientFieldBatchDocument)
+        with violations.collect("operations"):
+            _require_count(len(batch.operations), minimum=0 if can_be_empty else 1)
+        operations = []
+        for index, each in enumerate(batch.operations[:MAX_BATCH_OPERATIONS]):
+            if len(violations) >= MAX_VIOLATIONS:
+                break  # The error lists no more, and a hostile document could cost seconds.
+            with violations.collect("operations", index):
+                operations.append(_parse_operation(each))
+        expected_version = None
+        with violations.collect("if_revision"):
+            expected_version = _parse_tag(batch.if_revision)
     return Batch(tuple(operations), expected_version)
 
 

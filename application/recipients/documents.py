@@ -18,7 +18,7 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
+from ..documents.conversion import checked, parse_document
 from ..documents.schemas import described
 from ..documents.value_schemas import RECIPIENT
 from ..documents.violations import ErrorDetailDocument
@@ -74,21 +74,17 @@ def parse_recipients(document: object) -> Sequence[Mapping[str, object]]:
     """
     # The schema checks the texts in recipients, and reports them per recipient.
     names = list(document) if isinstance(document, dict) else []
-    violations = bad_characters(dict.fromkeys(names))
-    if violations:
-        raise InvalidDocument(violations)
-    recipients = parse_document(document, RecipientListDocument).recipients
-    violations += _count_violations(len(recipients))
-    objects = []
-    for index, recipient in enumerate(recipients[:MAX_CHECKED_RECIPIENTS]):
-        if isinstance(recipient, dict):
-            objects.append(recipient)
-        else:
-            violations.append(
-                Violation(Rule.TYPE, "This must be an object.", ("recipients", index))
-            )
-    if violations:
-        raise InvalidDocument(violations)
+    with checked(dict.fromkeys(names)) as violations:
+        recipients = parse_document(document, RecipientListDocument).recipients
+        violations += _count_violations(len(recipients))
+        objects = []
+        for index, recipient in enumerate(recipients[:MAX_CHECKED_RECIPIENTS]):
+            if isinstance(recipient, dict):
+                objects.append(recipient)
+            else:
+                violations.append(
+                    Violation(Rule.TYPE, "This must be an object.", ("recipients", index))
+                )
     return objects
 
 
