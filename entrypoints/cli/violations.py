@@ -19,6 +19,7 @@ from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning, WarningCode, WarningKind
 from recipient_fields.domain.esp import NameProposal, RejectedWarning, UnfoundName, UnnamedField
+from recipient_fields.domain.suggestions import did_you_mean
 
 from .output import note, one_line, print_json
 
@@ -136,11 +137,10 @@ def _is_mistake(violation: Violation) -> bool:
 
 def _report(violation: Violation, prefix: str | None, lines: list[str]) -> None:
     """Print the violation after the prefix, and the line that it is in if there are lines."""
-    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     pointer = str(render_violation(violation)["pointer"])
     kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else None
     place = "".join(f"{each}: " for each in (prefix, pointer, kind) if each)
-    note(one_line(f"{place}{violation.message}{hint}"))
+    note(one_line(f"{place}{violation.message}{did_you_mean(violation.suggestion)}"))
     if isinstance(violation, UnnamedField | RejectedWarning) and violation.proposal is not None:
         note(f"    {setting_command(violation.proposal)}")
     if lines and isinstance(violation, LocatedViolation):
