@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
@@ -33,7 +32,6 @@ def setting_command(proposal: NameProposal) -> str:
 FINDINGS = 3
 """The exit status if a check finds something."""
 
-_MARK = "\ufeff"
 _MAX_REPORTED = 100
 _OPTION = re.compile(r"\boption `([a-z_]+)`")
 _PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
@@ -96,18 +94,6 @@ def parse_json_file(file: BinaryIO) -> object:
         return parse_json(file.read())
     except NotJson as error:
         raise click.ClickException(f"{name_of(file)}: {error}") from None
-
-
-def decoded(content: bytes, name: str | None = None) -> tuple[bytes, str]:
-    """Return the byte order mark, if there is one, and the text of the file with this name."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        shown = "The content" if name is None else one_line(name)
-        raise click.ClickException(
-            f"{shown} is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
-        ) from None
-    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)
 
 
 def note_warnings(warnings: Iterable[ContentWarning]) -> None:
