@@ -37,7 +37,7 @@ from recipient_fields.domain.integrations import (
 )
 
 from ..documents.conversion import InvalidDocument, checked, parse_document
-from ..documents.schemas import Schema, described, render_document
+from ..documents.schemas import Schema, described, omittable, render_document
 from ..documents.value_schemas import ID
 from ..fields.fields_as_code import render_draft_document
 from .content import Target
@@ -135,11 +135,8 @@ class ContentConversionDocument:
             "Texts that the other ESP lacks, by names such as `sender.name`.", _TEXTS
         ),
     )
-    surface: Surface | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "Where the email shows it. By default, a text with an HTML tag is `html`."
-        ),
+    surface: Surface | Unchanged = omittable(
+        "Where the email shows it. By default, a text with an HTML tag is `html`."
     )
     exact: bool = field(
         default=False,
@@ -148,19 +145,12 @@ class ContentConversionDocument:
             " `false`."
         ),
     )
-    sent_by: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("How the other ESP sends the message, as in an export."),
+    sent_by: str | Unchanged = omittable("How the other ESP sends the message, as in an export.")
+    sent_by_source: str | Unchanged = omittable(
+        "How the source sends the message, if it has several ways."
     )
-    sent_by_source: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("How the source sends the message, if it has several ways."),
-    )
-    bare: Bare | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "What a name means that can be a field or event data. By default, it stays by hand."
-        ),
+    bare: Bare | Unchanged = omittable(
+        "What a name means that can be a field or event data. By default, it stays by hand."
     )
     strict: bool = field(
         default=False,

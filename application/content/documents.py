@@ -45,7 +45,7 @@ from recipient_fields.domain.esp import (
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
 from ..documents.conversion import checked, parse_document
-from ..documents.schemas import Schema, described, render_document
+from ..documents.schemas import Schema, described, omittable, render_document
 from ..documents.value_schemas import ID, RECIPIENT
 from ..documents.violations import ErrorDetailDocument, violation_document
 from .content import Target
@@ -203,16 +203,13 @@ class ContentExportDocument:
     integration_id: IntegrationId | Unchanged = field(
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
     )
-    integration_ids: list[IntegrationId] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
-            f" number times the length of the content is at most {MAX_CONTENT_LENGTH:,}.",
-            {"type": "array", "items": IntegrationId},
-            minItems=1,
-            maxItems=MAX_EXPORTS,
-            uniqueItems=True,
-        ),
+    integration_ids: list[IntegrationId] | Unchanged = omittable(
+        "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
+        f" number times the length of the content is at most {MAX_CONTENT_LENGTH:,}.",
+        {"type": "array", "items": IntegrationId},
+        minItems=1,
+        maxItems=MAX_EXPORTS,
+        uniqueItems=True,
     )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
     raw: bool = field(
@@ -223,25 +220,19 @@ class ContentExportDocument:
         ),
     )
     strict: Strict = field(default=DEFAULT_STRICT, metadata=_STRICT)
-    literals: list[str] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "Texts that must stay as they are: there are no warnings about them.",
-            {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": MAX_LITERAL_LENGTH},
-            },
-            maxItems=MAX_LITERALS,
-        ),
+    literals: list[str] | Unchanged = omittable(
+        "Texts that must stay as they are: there are no warnings about them.",
+        {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": MAX_LITERAL_LENGTH},
+        },
+        maxItems=MAX_LITERALS,
     )
-    sent_by: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "The way in which the message is sent, if content has event data: such as"
-            " `api_trigger_properties` for Braze. By default, it is the usual one of the ESP.",
-            minLength=1,
-            maxLength=100,
-        ),
+    sent_by: str | Unchanged = omittable(
+        "The way in which the message is sent, if content has event data: such as"
+        " `api_trigger_properties` for Braze. By default, it is the usual one of the ESP.",
+        minLength=1,
+        maxLength=100,
     )
 
 
@@ -277,9 +268,8 @@ class ContentPreviewDocument:
 
     content: str = field(metadata=_CONTENT)
     recipient: Mapping[str, object] = field(metadata=described(schema=RECIPIENT))
-    event: Mapping[str, object] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("The event data that content shows.", {"type": "object"}),
+    event: Mapping[str, object] | Unchanged = omittable(
+        "The event data that content shows.", {"type": "object"}
     )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
 

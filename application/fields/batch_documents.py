@@ -36,7 +36,7 @@ from ..documents.conversion import (
     checked,
     parse_document,
 )
-from ..documents.schemas import NamedSchema, Reference, described, extended, render_document
+from ..documents.schemas import NamedSchema, Reference, described, extended, named, render_document
 from ..documents.strict_json import render_json
 from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE, REPLACEMENT
 from .documents import FieldDocument, render_field
@@ -188,19 +188,17 @@ class _Kind:
 
     def schema(self, operation: str) -> NamedSchema:
         """Return the schema of this operation."""
-        return NamedSchema(
+        return named(
             f"{operation.capitalize()}Operation",
-            {
-                "type": "object",
-                "description": self.description,
-                "properties": {
-                    "operation": {"type": "string", "const": operation},
-                    **self.required,
-                    **self.optional,
-                },
-                "required": ["operation", *self.required],
-                "additionalProperties": False,
+            type="object",
+            description=self.description,
+            properties={
+                "operation": {"type": "string", "const": operation},
+                **self.required,
+                **self.optional,
             },
+            required=["operation", *self.required],
+            additionalProperties=False,
         )
 
 
@@ -245,14 +243,12 @@ _KINDS: Mapping[str, _Kind] = {
     ),
 }
 _SCHEMAS = {name: kind.schema(name) for name, kind in _KINDS.items()}
-_OPERATION = NamedSchema(
+_OPERATION = named(
     "BatchOperation",
-    {
-        "oneOf": list(_SCHEMAS.values()),
-        "discriminator": {
-            "propertyName": "operation",
-            "mapping": {name: Reference(schema) for name, schema in _SCHEMAS.items()},
-        },
+    oneOf=list(_SCHEMAS.values()),
+    discriminator={
+        "propertyName": "operation",
+        "mapping": {name: Reference(schema) for name, schema in _SCHEMAS.items()},
     },
 )
 

@@ -9,7 +9,6 @@ from attrs import field, frozen
 
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
-    UNCHANGED,
     DataType,
     Field,
     RecipientSchema,
@@ -19,7 +18,7 @@ from recipient_fields.domain import (
 )
 
 from ..documents.conversion import checked, parse_document
-from ..documents.schemas import described
+from ..documents.schemas import described, omittable
 from ..documents.value_schemas import RECIPIENT
 from ..documents.violations import ErrorDetailDocument
 
@@ -48,15 +47,10 @@ class RecipientCheckDocument:
     """The recipient with converted values if it is valid. Otherwise, violations."""
 
     valid: bool
-    recipient: Mapping[str, object] | Unchanged = field(
-        default=UNCHANGED, metadata=described(schema=RECIPIENT)
-    )
-    violations: Sequence[ErrorDetailDocument] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "After 10,000 violations, a response has only the first one of each recipient.",
-            minItems=1,
-        ),
+    recipient: Mapping[str, object] | Unchanged = omittable(schema=RECIPIENT)
+    violations: Sequence[ErrorDetailDocument] | Unchanged = omittable(
+        "After 10,000 violations, a response has only the first one of each recipient.",
+        minItems=1,
     )
 
 

@@ -15,8 +15,8 @@ from attrs import field, frozen
 from recipient_fields.application import InvalidDocument, MissingGroup
 from recipient_fields.application.documents.conversion import MAX_VIOLATIONS
 from recipient_fields.application.documents.schemas import (
-    NamedSchema,
     described,
+    named,
     render_document,
 )
 from recipient_fields.application.documents.strict_json import render_json
@@ -183,70 +183,51 @@ _BATCH_MESSAGE = "No operation took effect. `details` lists each failed operatio
 _RETRY_AFTER_SECONDS = "1"
 
 
-_CODE = described(
-    schema=NamedSchema(
-        "ErrorCode",
-        {
-            "type": "string",
-            "enum": list(STATUSES),
-            "description": "The cause, for programs. docs/errors.md#CODE describes each code.",
-        },
-    )
+def _named(name: str, **schema: object) -> Mapping[str, object]:
+    """Return the metadata of a member whose schema has a name."""
+    return described(schema=named(name, **schema))
+
+
+_CODE = _named(
+    "ErrorCode",
+    type="string",
+    enum=list(STATUSES),
+    description="The cause, for programs. docs/errors.md#CODE describes each code.",
 )
-_REQUEST_ID = described(
-    schema=NamedSchema(
-        "ErrorRequestId",
-        {
-            "type": "string",
-            "pattern": "^[A-Za-z0-9._-]{1,64}$",
-            "description": "The id in `X-Request-Id` and in the service's log.",
-        },
-    )
+_REQUEST_ID = _named(
+    "ErrorRequestId",
+    type="string",
+    pattern="^[A-Za-z0-9._-]{1,64}$",
+    description="The id in `X-Request-Id` and in the service's log.",
 )
-_REASON = described(
-    schema=NamedSchema(
-        "ErrorReason",
-        {
-            "type": "string",
-            "enum": list(_REASONS.values()),
-            "description": "Why the request is forbidden, or the resource is not found.",
-        },
-    )
+_REASON = _named(
+    "ErrorReason",
+    type="string",
+    enum=list(_REASONS.values()),
+    description="Why the request is forbidden, or the resource is not found.",
 )
-_LIMIT = described(
-    schema=NamedSchema(
-        "ErrorLimit",
-        {
-            "type": "integer",
-            "minimum": 0,
-            "description": (
-                "The limit that the request would exceed: the number of API-managed fields, or the"
-                " bytes of the list of all fields."
-            ),
-        },
-    )
+_LIMIT = _named(
+    "ErrorLimit",
+    type="integer",
+    minimum=0,
+    description=(
+        "The limit that the request would exceed: the number of API-managed fields, or the"
+        " bytes of the list of all fields."
+    ),
 )
-_USED = described(
-    schema=NamedSchema(
-        "ErrorUsed",
-        {
-            "type": "integer",
-            "minimum": 0,
-            "description": "The size of the list of all fields before the request, in bytes.",
-        },
-    )
+_USED = _named(
+    "ErrorUsed",
+    type="integer",
+    minimum=0,
+    description="The size of the list of all fields before the request, in bytes.",
 )
-_DETAILS = described(
-    schema=NamedSchema(
-        "ErrorDetails",
-        {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": MAX_VIOLATIONS,
-            "items": ErrorDetailDocument,
-            "description": f"All violations, up to {MAX_VIOLATIONS:,}.",
-        },
-    )
+_DETAILS = _named(
+    "ErrorDetails",
+    type="array",
+    minItems=1,
+    maxItems=MAX_VIOLATIONS,
+    items=ErrorDetailDocument,
+    description=f"All violations, up to {MAX_VIOLATIONS:,}.",
 )
 
 
