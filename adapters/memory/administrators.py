@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from threading import RLock
 
-from attrs import Factory, asdict, evolve, frozen
+from attrs import Factory, asdict, define, evolve
 
 from recipient_fields.application import AdministratorRepository, AdministratorsCheck
 from recipient_fields.domain import (
@@ -31,7 +31,7 @@ from .catalogs import Catalogs
 from .records import OwnedTable, Table
 
 
-@frozen
+@define(slots=False, eq=False)
 class MemoryAdministratorRepository(AdministratorRepository):
     """The administrators and invitations in memory, by id."""
 

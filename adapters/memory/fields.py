@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from threading import RLock
 
-from attrs import frozen
+from attrs import define
 
 from recipient_fields.application import (
     CatalogPlanner,
@@ -28,7 +28,7 @@ from recipient_fields.domain import (
 from .catalogs import Catalogs
 
 
-@frozen
+@define(slots=False, eq=False)
 class MemoryFieldRepository(FieldRepository):
     """The fields in memory."""
 

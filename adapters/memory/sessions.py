@@ -20,7 +20,7 @@ from recipient_fields.domain import (
 from .records import Table
 
 
-@define
+@define(slots=False, eq=False)
 class MemorySessionRepository(SessionRepository):
     """The sessions in memory, by ascending id."""
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from threading import RLock
 from typing import TypeVar
 
-from attrs import evolve, fields_dict, frozen
+from attrs import define, evolve, fields_dict
 
 from recipient_fields.application import (
     AdministratorRepository,
@@ -161,7 +161,7 @@ def _read(records: Records[T]) -> Records[T]:
     return Records(records.count, records.last_id, tuple(records))
 
 
-@frozen
+@define(slots=False, eq=False)
 class MemoryOrganizationRepository(OrganizationRepository):
     """The organizations in memory. Deleting one deletes what it has in the other tables."""
 
@@ -225,7 +225,7 @@ class KeyTable(OwnedTable[ApiKey]):
         super().delete(record)
 
 
-@frozen
+@define(slots=False, eq=False)
 class MemoryApiKeyRepository(ApiKeyRepository):
     """The API keys in memory."""
 
@@ -297,7 +297,7 @@ class IntegrationTable(OwnedTable[Integration]):
         super().delete(record)
 
 
-@frozen
+@define(slots=False, eq=False)
 class MemoryEspConnectionRepository(EspConnectionRepository):
     """The connections of the integrations in memory."""
 
@@ -329,7 +329,7 @@ class MemoryEspConnectionRepository(EspConnectionRepository):
             return self._integrations.connections.put(plan(stored))
 
 
-@frozen
+@define(slots=False, eq=False)
 class MemoryIntegrationRepository(IntegrationRepository):
     """The integrations in memory. A change of one is a change of its organization's catalog."""
 

@@ -60,6 +60,7 @@ _MAX_SHOWN = 10
 """Violations in its message."""
 
 T = TypeVar("T")
+V = TypeVar("V", bound=Violation)
 
 converter: Converter = Converter(forbid_extra_keys=True)
 """Rejects members that a class does not have, and values of another type."""
@@ -160,7 +161,7 @@ def checked(document: object) -> Iterator[Violations]:
         raise InvalidDocument(violations)
 
 
-def with_suggestion(violation: Violation) -> Violation:
+def with_suggestion(violation: V) -> V:
     """Return the violation with its suggestion in the message, if it has one."""
     if violation.suggestion is None:
         return violation

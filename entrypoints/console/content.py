@@ -53,7 +53,6 @@ from recipient_fields.domain.esp import (
     UnnamedField,
 )
 from recipient_fields.domain.integrations import Integration, Outcome
-from recipient_fields.domain.suggestions import did_you_mean
 
 from .email_frame import EMAIL_POLICY, render_email, render_text, text_of
 from .fields.codes import example_conditions
@@ -537,8 +536,7 @@ class _Places:
 
 
 def _refused_place(violation: LocatedViolation) -> _Place:
-    reason = f"{violation.reason}{did_you_mean(violation.suggestion)}"
-    place = _Place(violation.position, reason)
+    place = _Place(violation.position, with_suggestion(violation).reason)
     match violation:
         case UnnamedField(proposal=proposal):
             return evolve(place, proposal=proposal)

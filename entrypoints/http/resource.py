@@ -104,22 +104,14 @@ class Operation:
     description: str
     tag: Tag
     results: tuple[Result, ...]
-    body: Body | None
-    is_conditional: bool
-    headers: tuple[str, ...]
-    errors: tuple[type[RecipientFieldsError], ...]
+    body: Body | None = None
+    is_conditional: bool = False
+    headers: tuple[str, ...] = ()
+    errors: tuple[type[RecipientFieldsError], ...] = ()
 
 
-def operation(
-    name: str,
-    tag: Tag,
-    *results: Result,
-    body: Body | None = None,
-    is_conditional: bool = False,
-    headers: tuple[str, ...] = (),
-    errors: tuple[type[RecipientFieldsError], ...] = (),
-) -> Callable[[M], M]:
-    """Declare the operation of a method.
+def operation(name: str, tag: Tag, *results: Result, **others: Any) -> Callable[[M], M]:
+    """Declare the operation of a method. `others` are the other attributes of `Operation`.
 
     The first paragraph of the method's docstring is the summary, the others are the description.
     """
@@ -132,10 +124,7 @@ def operation(
             description=description,
             tag=tag,
             results=results,
-            body=body,
-            is_conditional=is_conditional,
-            headers=headers,
-            errors=errors,
+            **others,
         )
         return method
 
