@@ -96,6 +96,8 @@ _SYSTEM_PATH = re.compile(
     """,
     re.VERBOSE,
 )
+# The languages of ESPs say this, too. But the names of a content are those of this project or of an
+# ESP before an ESP is known, and this room imports no language.
 _SET_VARIABLE = re.compile(
     r"""
     (?: \{%[+-]?\s{0,9}for\s(?:(?!\bin\s)[\w\s,]){0,99}?

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .checks import *
+    from .code_warnings import *
     from .conditions import *
-    from .content import *
+    from .content.export import *
+    from .content.options import *
+    from .content.report import *
     from .derived_codes import *
     from .errors import *
-    from .esps import *
     from .field_codes import *
     from .names import *
     from .profiles import *
@@ -20,14 +21,15 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "errors",
-        "esps",
+        "names",
         "profiles",
         "profiles.profile",
-        "checks",
+        "code_warnings",
         "derived_codes",
-        "names",
         "recognition.tags",
         "field_codes",
         "conditions",
-        "content",
+        "content.options",
+        "content.report",
+        "content.export",
     )

@@ -23,9 +23,8 @@ from .derived_codes import (
     require_plain_text,
 )
 from .errors import NameProposal, NoSafeForm, NotInsertable
-from .esps import Esp
 from .filtered_codes import FilteredCode, filter_code
-from .names import EspName, NameFrom, NameState, Target
+from .names import Esp, EspName, NameFrom, NameState, Target
 from .profiles import Profiles
 from .profiles.profile import WORD, Profile, ValueForm
 from .recognition.tags import find_unclosed, is_certainly_foreign
@@ -334,10 +333,10 @@ def own_code(code: FieldCode, preludes: Mapping[str, str], profiles: Profiles) -
                 state=None,
             )
     code = evolve(code, name_from=NameFrom.FIELD, esp_name=name)
-    return with_codes(code, (insertion_code, expression), preludes, profiles)
+    return stored_code(code, (insertion_code, expression), preludes, profiles)
 
 
-def derived_code(code: FieldCode, name: EspName, profiles: Profiles) -> FieldCode:
+def derived_code(code: FieldCode, name: EspName) -> FieldCode:
     """Return the code that is derived from the ESP name, or the reasons why there is none."""
     try:
         derived = derive(code.profile, name.name, standard=name.standard)
@@ -350,15 +349,34 @@ def derived_code(code: FieldCode, name: EspName, profiles: Profiles) -> FieldCod
     preludes = {}
     if derived.prelude is not None:
         preludes[derived.value_expression.lower()] = derived.prelude
-    codes = derived.insertion_code, derived.value_expression
-    return with_codes(code, codes, preludes, profiles)
+    return _with_codes(code, (derived.insertion_code, derived.value_expression), preludes)
 
 
-def with_codes(
+def stored_code(
     code: FieldCode,
     codes: tuple[str | None, str | None],
     preludes: Mapping[str, str],
     profiles: Profiles,
+) -> FieldCode:
+    """Return the code with what is stored: an insertion code, which must be complete, and a value.
+
+    For each that is missing, there is a refusal.
+    """
+    code = _with_codes(code, codes, preludes)
+    opening = code.insertion_code and find_unclosed(code.insertion_code, profiles)
+    if not opening:
+        return code
+    return evolve(
+        code,
+        insertion_code=None,
+        insertion_refusal=(
+            f"The insertion code of this field is not complete: `{opening}` has no end. Add it."
+        ),
+    )
+
+
+def _with_codes(
+    code: FieldCode, codes: tuple[str | None, str | None], preludes: Mapping[str, str]
 ) -> FieldCode:
     """Return the code with an insertion code and a value expression, or the refusals of these."""
     insertion_code, expression = codes
@@ -370,11 +388,6 @@ def with_codes(
         insertion_refusal = (
             "This field has no insertion code, and its value expression is not a plain reference"
             f" of {title}. Add the insertion code, or remove the value expression."
-        )
-    elif (opening := find_unclosed(insertion_code, profiles)) is not None:
-        insertion_code, insertion_refusal = (
-            None,
-            f"The insertion code of this field is not complete: `{opening}` has no end. Add it.",
         )
     if expression is None:
         expression_refusal = (

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from itertools import chain, count
 
 from attrs import evolve
 
 from ..content.resolution import OWN_EMAIL
-from ..esp.derived_codes import has_safe_form
-from ..esp.errors import NameProposal
-from ..esp.esps import Esp
-from ..esp.field_codes import FieldCode, derived_code, has_own_code, own_code, with_codes
-from ..esp.names import EspName, NameFrom, NameState, Target
-from ..esp.preludes import Preludes
+from ..esp.derived_codes import DerivedCodes, derive, has_safe_form
+from ..esp.errors import NameProposal, NoSafeForm
+from ..esp.field_codes import FieldCode, derived_code, has_own_code, own_code, stored_code
+from ..esp.names import Esp, EspName, NameFrom, NameState, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.profiles.profile import Profile
+from ..esp.recognition.words import find_variables
 from ..fields.field import RecipientField
 from ..fields.protocol import Field
 from ..identity import FieldId
@@ -35,7 +34,7 @@ class FieldCodes:
     def __init__(self, names: EspNames) -> None:
         self.names = names
         self._proposals = _NameProposals(names)
-        self._preludes: dict[Target, Preludes] = {}
+        self._preludes: dict[Target, _Preludes] = {}
 
     @classmethod
     def of(
@@ -55,7 +54,7 @@ class FieldCodes:
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
         name = self.names.derive_name(OWN_EMAIL, target)
-        return derived_code(self._named(OWN_EMAIL, name, target), name, self.names.profiles)
+        return derived_code(self._named(OWN_EMAIL, name, target), name)
 
     def list_codes(self, field: RecipientField) -> tuple[FieldCode, ...]:
         """Return the code at each integration, and then at each ESP without an integration."""
@@ -94,12 +93,12 @@ class FieldCodes:
             proposal = self._proposals.find(field, target) if similar else None
             code = evolve(code, similar_names=similar, proposal=proposal)
         if is_set:
-            return derived_code(code, name, self.names.profiles)
+            return derived_code(code, name)
         source = field if field.origin.integration_id == target else name.counterpart
         if source is None or not (source.custom_insertion_code and source.custom_value_expression):
-            return derived_code(code, name, self.names.profiles)
+            return derived_code(code, name)
         codes = source.custom_insertion_code, source.custom_value_expression
-        return with_codes(code, codes, self._find_preludes(source, target), self.names.profiles)
+        return stored_code(code, codes, self._find_preludes(source, target), self.names.profiles)
 
     def _named(self, field: Field, name: EspName | None, target: Target) -> FieldCode:
         """Return the code of the field with this name, without its two codes."""
@@ -116,10 +115,60 @@ class FieldCodes:
         if self.names.get_profile(target).insertion.prelude is None:
             return {}
         if target not in self._preludes:
-            self._preludes[target] = Preludes(
+            self._preludes[target] = _Preludes(
                 self.names.get_profile(target), partial(self.names.synced_fields, target)
             )
         return self._preludes[target].of(field)
+
+
+class _Preludes:
+    """The preludes of the stored codes of fields, by variable.
+
+    A variable of a synced field is set from the attribute of this field. A variable in the code of
+    another field is set as that of a synced field; if there is none, from the attribute with the
+    name of the variable. Variables that the code sets have no prelude.
+    """
+
+    def __init__(self, profile: Profile, read_synced: Callable[[], Iterable[Field]]) -> None:
+        """`read_synced` returns the synced fields. It is called if a variable needs one."""
+        self._profile, self._read_synced = profile, read_synced
+
+    @cached_property
+    def _synced(self) -> Mapping[str, str]:
+        return dict(_synced_preludes(self._profile, self._read_synced()))
+
+    def of(self, field: Field) -> Mapping[str, str]:
+        """Return the preludes that the codes of the field require."""
+        codes = _derive_synced_codes(self._profile, field)
+        if codes is not None:
+            return {codes.value_expression.lower(): codes.prelude or ""}
+        expression = field.custom_value_expression or ""
+        shown = expression and self._profile.insertion.code.replace("EXPRESSION", expression)
+        code = f"{field.custom_insertion_code or ''} {shown}"
+        variables = find_variables(self._profile, code)
+        return {
+            key: self._synced.get(key) or derive(self._profile, variable[1:]).prelude or ""
+            for key, variable in variables.read.items()
+            if key not in variables.assigned
+        }
+
+
+def _derive_synced_codes(profile: Profile, field: Field) -> DerivedCodes | None:
+    """Return the codes of a field that was synced from the ESP, or None for other fields."""
+    if field.origin.esp_field_name is None:
+        return None
+    try:
+        codes = derive(profile, field.origin.esp_field_name)
+    except NoSafeForm:
+        return None
+    return codes if codes.value_expression == field.custom_value_expression else None
+
+
+def _synced_preludes(profile: Profile, fields: Iterable[Field]) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        codes = _derive_synced_codes(profile, field)
+        if codes is not None:
+            yield codes.value_expression.lower(), codes.prelude or ""
 
 
 class _NameProposals:

@@ -24,7 +24,8 @@ from ..content.tree import Lines
 from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation
-from ..esp.content import ContentExporter, ExportOptions
+from ..esp.content.export import ContentExporter
+from ..esp.content.options import ExportOptions
 from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
@@ -32,10 +33,9 @@ from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
 from ..esp.conversion.statements import Statements
 from ..esp.data_codes import name_variable
-from ..esp.esps import PORTABLE, Esp
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node
-from ..esp.names import Bare, Target
+from ..esp.names import PORTABLE, Bare, Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft

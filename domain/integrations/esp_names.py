@@ -13,8 +13,7 @@ from attrs import evolve
 from ..arguments import require_type
 from ..esp.derived_codes import derive, has_safe_form
 from ..esp.errors import NoSafeForm
-from ..esp.esps import Esp
-from ..esp.names import EspName, NameFrom, NameState, Target
+from ..esp.names import Esp, EspName, NameFrom, NameState, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.profiles.profile import Profile
 from ..fields.errors import FieldNotFound

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from attrs.converters import optional
 
 from ..arguments import require_type
-from ..esp.esps import Esp
+from ..esp.names import Esp
 from ..fields.field import RecipientField
 from ..fields.origins import Channel, sync_channel
 from ..fields.values import FieldKey

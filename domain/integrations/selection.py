@@ -10,8 +10,7 @@ from attrs import evolve, field, frozen
 from attrs.converters import optional
 
 from ..arguments import require_type
-from ..esp.esps import Esp
-from ..esp.names import Target
+from ..esp.names import Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.profiles.profile import Names
 from ..fields.field import Catalog, FieldReference, RecipientField

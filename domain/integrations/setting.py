@@ -11,7 +11,7 @@ from ..arguments import require_type
 from ..errors import Rule, Violation, Violations
 from ..esp.derived_codes import derive
 from ..esp.errors import NoSafeForm
-from ..esp.esps import Esp
+from ..esp.names import Esp
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.profiles.profile import Profile
 from ..fields.field import RecipientField

@@ -13,14 +13,13 @@ from ..content import Content, InvalidContent, Strict, WarningCode, WarningKind,
 from ..content.resolution import EMAIL_KEY
 from ..content.tree import Lines
 from ..errors import Rule
-from ..esp.content import RejectedWarning, check_content
-from ..esp.content.check import check_native
+from ..esp.code_warnings import name_warnings
+from ..esp.content.export import check_content, check_native
 from ..esp.content.options import to_texts
-from ..esp.content.used_fields import find_guarded
-from ..esp.esps import Esp
+from ..esp.content.report import RejectedWarning
+from ..esp.content.resolver import find_guarded
 from ..esp.field_codes import FieldCode
-from ..esp.name_warnings import name_warnings
-from ..esp.names import NameState, Target
+from ..esp.names import Esp, NameState, Target
 from ..esp.profiles.profile import Profile
 from ..esp.recognition.uses import NativeUse, find_uses
 from ..fields.field import RecipientField

@@ -26,6 +26,7 @@ from recipient_fields.entrypoints.service.selection import open_core
 from ..adapters.client.live_server import Keyring, application, live_server
 from ..support.command_line import CommandLine, Run, Script
 from ..support.sqlite import create_file
+from .stories import Commands
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +67,11 @@ def core(file: Path) -> Iterator[Core]:
 @pytest.fixture
 def acme(core: Core) -> OrganizationId:
     return core.administration.create_organization("Acme").id
+
+
+@pytest.fixture
+def commands(cli: CommandLine, core: Core, acme: OrganizationId) -> Commands:
+    return Commands(cli, core, acme)
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from html import unescape
 from threading import Event, Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
+from attrs import frozen
 from falcon.media.multipart import MultipartParseOptions
 
 from recipient_fields.domain import DataType, IntegrationId
@@ -28,33 +28,53 @@ LETTER = """Hello {{recipient.first_name | default: "there"}}.
 {{#if recipient.visits > 3}}You are a regular.{{/if}}"""
 
 
+@frozen
+class Editor:
+    """The page that exports content, in a browser of an administrator."""
+
+    console: Console
+    browser: Browser
+
+    @property
+    def path(self) -> str:
+        return f"/console/o/{self.console.acme.id}/content"
+
+    def open(self) -> Response:
+        return self.browser.get(self.path)
+
+    def export(self, content: str, target: str, **changes: str) -> Response:
+        """Fill in the form of an empty page, and submit it."""
+        return self.browser.submit(self.open(), {"content": content, "target": target, **changes})
+
+    def preview(self, page: Response, **changes: str) -> Response:
+        """Load the frame with changed inputs."""
+        inputs = {**dict(page.form().inputs), **changes}
+        return self.browser.post(f"{self.path}/preview", list(inputs.items()))
+
+    def previewed(self, page: Response, **changes: str) -> str:
+        """Return the text in the frame."""
+        html = self.preview(page, **changes).html
+        return unescape(html.partition("<pre>")[2].partition("</pre>")[0])
+
+
 @pytest.fixture
-def path(console: Console) -> str:
-    return f"/console/o/{console.acme.id}/content"
+def editor(console: Console, dana: Browser) -> Editor:
+    return Editor(console, dana)
 
 
-def add_integration(console: Console, esp: Esp, name: str, *fields: EspField) -> str:
+def add_integration(console: Console, esp: str, name: str, *fields: EspField) -> str:
     """Create an integration with these fields, and return the value of its option."""
     integrations = console.core.integrations
-    integration = integrations.create_integration(console.acme.id, esp=esp, name=name)
+    integration = integrations.create_integration(console.acme.id, esp=Esp(esp), name=name)
     integrations.sync_fields(console.acme.id, integration.id, fields)
     return str(integration.id)
 
 
 @pytest.fixture
 def braze(console: Console) -> str:
-    return add_integration(
-        console,
-        Esp("braze"),
-        "Emails",
-        EspField(name="first_name", label="First name", data_type=DataType.TEXT),
-        EspField(name="visits", label="Visits", data_type=DataType.NUMBER),
-    )
-
-
-def export(browser: Browser, path: str, content: str, target: str, **changes: str) -> Response:
-    """Fill in the form of an empty page, and submit it."""
-    return browser.submit(browser.get(path), {"content": content, "target": target, **changes})
+    first_name = EspField(name="first_name", label="First name", data_type=DataType.TEXT)
+    visits = EspField(name="visits", label="Visits", data_type=DataType.NUMBER)
+    return add_integration(console, "braze", "Emails", first_name, visits)
 
 
 def exported(page: Response, target: str = "") -> str:
@@ -64,22 +84,8 @@ def exported(page: Response, target: str = "") -> str:
     return unescape(area)
 
 
-def preview(browser: Browser, page: Response, **changes: str) -> Response:
-    """Load the frame with changed inputs."""
-    inputs = {**dict(page.form().inputs), **changes}
-    return browser.post(f"{urlsplit(page.path).path}/preview", list(inputs.items()))
-
-
-def previewed(browser: Browser, page: Response, **changes: str) -> str:
-    """Return the text in the frame."""
-    frame = preview(browser, page, **changes)
-    return unescape(frame.html.partition("<pre>")[2].partition("</pre>")[0])
-
-
-def test_content_is_exported_and_previewed_with_sample_values(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, LETTER, braze)
+def test_content_is_exported_and_previewed_with_sample_values(editor: Editor, braze: str):
+    page = editor.export(LETTER, braze)
 
     assert page.status == 200
     assert exported(page) == (
@@ -88,7 +94,7 @@ def test_content_is_exported_and_previewed_with_sample_values(
         "{% if visits_number > 3 %}"
         "You are a regular.{% endif %}"
     )
-    assert previewed(dana, page) == "Hello First name.\n"
+    assert editor.previewed(page) == "Hello First name.\n"
     assert "No warnings" in page.text
     assert [name for name, _ in page.form().inputs if name.startswith("value.")] == [
         "value.first_name",
@@ -98,20 +104,20 @@ def test_content_is_exported_and_previewed_with_sample_values(
     assert page.form().value("target") == braze
 
 
-def test_the_surface_is_found_or_chosen(console: Console, dana: Browser, path: str) -> None:
-    assert "Braze Text Copy" in export(dana, path, "Hello", "braze").text
-    assert "Braze HTML Copy" in export(dana, path, "<p>Hello</p>", "braze").text
+def test_the_surface_is_found_or_chosen(editor: Editor):
+    assert "Braze Text Copy" in editor.export("Hello", "braze").text
+    assert "Braze HTML Copy" in editor.export("<p>Hello</p>", "braze").text
 
-    page = export(dana, path, "<p>Hello</p>", "braze", surface="subject")
+    page = editor.export("<p>Hello</p>", "braze", surface="subject")
 
     assert "Braze Subject Copy" in page.text
     assert page.form().value("surface") == "subject"
 
 
 def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, "<p>{{recipient.first_name}}</p>", braze)
+    editor: Editor, dana: Browser, braze: str
+):
+    page = editor.export("<p>{{recipient.first_name}}</p>", braze)
     assert "{{custom_attribute.${first_name} | escape}}" in exported(page)
     assert page.form().values("raw") == []
 
@@ -129,31 +135,29 @@ def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
     ],
 )
 def test_the_preview_shows_links_the_sender_the_address_and_the_year(
-    console: Console, path: str, now: datetime, year: str
-) -> None:
+    console: Console, now: datetime, year: str
+):
     content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
     console.clock.now = now
-    dana = console.signed_in()
-    page = export(dana, path, content, "iterable")
+    editor = Editor(console, console.signed_in())
+    page = editor.export(content, "iterable")
     assert exported(page) == ('{{unsubscribeUrl}} {{companyName}} {{email}} {{now format="yyyy"}}')
-    assert previewed(dana, page) == (
+    assert editor.previewed(page) == (
         f"https://example.com/unsubscribe Example Company recipient@example.com {year}"
     )
 
 
-def test_the_sample_values_can_be_changed(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, LETTER, braze)
+def test_the_sample_values_can_be_changed(editor: Editor, dana: Browser, braze: str):
+    page = editor.export(LETTER, braze)
 
     page = dana.submit(page, {"value.first_name": "", "value.visits": "4"})
 
-    assert previewed(dana, page) == "Hello there.\nYou are a regular."
+    assert editor.previewed(page) == "Hello there.\nYou are a regular."
     assert page.form().value("value.first_name") == ""
     assert page.form().value("value.visits") == "4"
 
 
-def test_sample_values_fit_their_fields(console: Console, dana: Browser, path: str) -> None:
+def test_sample_values_fit_their_fields(editor: Editor, console: Console):
     fields: dict[str, dict[str, Any]] = {
         "a": {"data_type": "text"},
         "b": {"data_type": "number"},
@@ -167,48 +171,44 @@ def test_sample_values_fit_their_fields(console: Console, dana: Browser, path: s
         console.add_field(key=key, custom_insertion_code=f"*|{key.upper()}|*", **members)
     content = " ".join(f"{{{{recipient.{key}}}}}" for key in fields)
 
-    page = export(dana, path, content, "mailchimp")
+    page = editor.export(content, "mailchimp")
 
-    assert previewed(dana, page) == ("Shop 3 true 2026-11-20 2026-11-20T09:15:00.000Z gold 0.5")
+    assert editor.previewed(page) == ("Shop 3 true 2026-11-20 2026-11-20T09:15:00.000Z gold 0.5")
 
 
-def test_wrong_sample_values_are_reported_in_the_preview(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, LETTER, braze)
+def test_wrong_sample_values_are_reported_in_the_preview(editor: Editor, braze: str):
+    page = editor.export(LETTER, braze)
 
-    assert previewed(dana, page, **{"value.visits": "many"}) == (
+    assert editor.previewed(page, **{"value.visits": "many"}) == (
         "There is no preview. Correct these sample values:\n"
         "visits: Write a number like 1234.5, without thousands separators."
     )
     changes = {"value.visits": "4", "value.first_name": "Ada"}
-    assert previewed(dana, page, **changes) == "Hello Ada.\nYou are a regular."
+    assert editor.previewed(page, **changes) == "Hello Ada.\nYou are a regular."
 
 
 def test_a_sample_value_that_is_not_allowed_is_shown_and_kept(
-    console: Console, dana: Browser, path: str
-) -> None:
+    editor: Editor, console: Console, dana: Browser
+):
     console.add_field(
         key="sport", allowed_values=["sports", "dance"], custom_insertion_code="*|S|*"
     )
     content = '{{recipient.sport}}: {{#if recipient.sport = "sports"}}game{{else}}swing{{/if}}'
-    page = export(dana, path, content, "mailchimp")
+    page = editor.export(content, "mailchimp")
 
     page = dana.submit(page, {"value.sport": "Sports"})
 
-    assert previewed(dana, page) == "Sports: swing"
+    assert editor.previewed(page) == "Sports: swing"
     values = [a["value"] for tag, a in page.tags if tag == "option"][-4:]
     assert values == ["", "sports", "dance", "Sports"]
 
 
-def test_sample_values_have_inputs_of_their_types(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_sample_values_have_inputs_of_their_types(editor: Editor, console: Console):
     for key in ("number", "date", "boolean", "text"):
         console.add_field(key=key, data_type=key, custom_insertion_code=f"*|{key.upper()}|*")
     content = "{{recipient.number}} {{recipient.date}} {{recipient.boolean}} {{recipient.text}}"
 
-    page = export(dana, path, content, "mailchimp")
+    page = editor.export(content, "mailchimp")
 
     shown = [(tag, a) for tag, a in page.tags if (a.get("name") or "").startswith("value.")]
     assert [(tag, a.get("type")) for tag, a in shown] == [
@@ -219,40 +219,38 @@ def test_sample_values_have_inputs_of_their_types(
     ]
 
 
-def test_another_example_shows_the_next_branch(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, LETTER, braze)
-    assert previewed(dana, page) == "Hello First name.\n"
+def test_another_example_shows_the_next_branch(editor: Editor, dana: Browser, braze: str):
+    page = editor.export(LETTER, braze)
+    assert editor.previewed(page) == "Hello First name.\n"
 
     page = dana.submit(page, press=("action", "example"))
-    assert previewed(dana, page) == "Hello First name.\nYou are a regular."
+    assert editor.previewed(page) == "Hello First name.\nYou are a regular."
     assert page.form().value("value.visits") == "4"
 
     page = dana.submit(page, press=("action", "example"))
-    assert previewed(dana, page) == "Hello First name.\n"
-    page = export(dana, path, "Hello {{recipient.first_name}}", braze)
+    assert editor.previewed(page) == "Hello First name.\n"
+    page = editor.export("Hello {{recipient.first_name}}", braze)
     assert "Another example" not in page.text
 
 
 def test_the_preview_has_a_policy_and_is_shown_in_the_frame_of_the_page_only(
-    dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, "<p>Hello</p>", braze)
+    editor: Editor, dana: Browser, braze: str
+):
+    page = editor.export("<p>Hello</p>", braze)
 
-    frame = preview(dana, page)
+    frame = editor.preview(page)
 
     assert frame.headers["content-security-policy"] == EMAIL_POLICY
     assert frame.headers["x-frame-options"] == "SAMEORIGIN"
     assert frame.headers["cache-control"] == "no-store"
     assert page.headers["x-frame-options"] == "DENY"
-    refused = dana.post(f"{path}/preview", [("content", "x")])
+    refused = dana.post(f"{editor.path}/preview", [("content", "x")])
     assert refused.status == 403
     assert refused.headers["x-frame-options"] == "DENY"
     assert "frame-ancestors 'none'" in refused.headers["content-security-policy"]
 
 
-def test_the_preview_is_a_rendered_email_or_a_text(dana: Browser, path: str, braze: str) -> None:
+def test_the_preview_is_a_rendered_email_or_a_text(editor: Editor, braze: str):
     content = (
         '<style>p { color: red; background: url("https://x.example/a") }</style><title>T</title>'
         '<p style="color: #111" onclick="x()">Hello {{recipient.first_name}} &amp; <b>you</b></p>'
@@ -260,26 +258,26 @@ def test_the_preview_is_a_rendered_email_or_a_text(dana: Browser, path: str, bra
         '<p><a href="https://x.example/" ping="https://x.example/p">Shop</a></p>'
         "<script>alert(1)</script>"
     )
-    page = export(dana, path, content, braze)
+    page = editor.export(content, braze)
 
-    frame = preview(dana, page)
+    frame = editor.preview(page)
 
     assert '<p style="color: #111">Hello First name &amp; <b>you</b></p>' in frame.html
     assert '<span class="rf-image" style="width:200px;">Our shop</span>' in frame.html
     assert '<a href="#" title="https://x.example/">Shop</a>' in frame.html
     assert re.findall(r"alert|onclick|ping=|src=|url\(|<title>T", frame.html) == []
-    assert previewed(dana, page, view="text") == ("Hello First name & you\n[Our shop]\nShop")
+    assert editor.previewed(page, view="text") == ("Hello First name & you\n[Our shop]\nShop")
 
 
-def test_content_without_an_export_has_no_preview(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, LETTER, braze)
+def test_content_without_an_export_has_no_preview(editor: Editor, braze: str):
+    page = editor.export(LETTER, braze)
     reason = "There is no preview, because the content can't be exported. Correct it first."
     for changes in ({"content": "{{recipient.none}}"}, {"content": "{{#if"}, {"target": "none"}):
-        assert previewed(dana, page, **changes).startswith(reason)
+        assert editor.previewed(page, **changes).startswith(reason)
 
 
-def test_exported_content_is_downloaded(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, "<p>{{recipient.first_name}}</p>", braze)
+def test_exported_content_is_downloaded(editor: Editor, dana: Browser, braze: str):
+    page = editor.export("<p>{{recipient.first_name}}</p>", braze)
 
     file = dana.submit(page, press=("download", braze))
 
@@ -289,13 +287,11 @@ def test_exported_content_is_downloaded(dana: Browser, path: str, braze: str) ->
     assert "The content was not exported: correct 1 place" in wrong.text
 
 
-def test_the_menu_lists_fields_conditions_and_links(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
+def test_the_menu_lists_fields_conditions_and_links(editor: Editor, console: Console, braze: str):
     console.add_field(key="sport", name="Favourite sport", allowed_values=["ball", "dance"])
     console.add_field(key="hidden", name="Hidden", insertable=False)
 
-    page = dana.get(path)
+    page = editor.open()
 
     items = {
         a["data-inserts"]: a.get("data-condition") for _, a in page.tags if "data-inserts" in a
@@ -308,11 +304,11 @@ def test_the_menu_lists_fields_conditions_and_links(
     assert "Favourite sport {{recipient.sport}} text" in page.text
 
 
-def test_an_email_of_an_esp_is_converted(dana: Browser, path: str, braze: str) -> None:
+def test_an_email_of_an_esp_is_converted(editor: Editor, dana: Browser, braze: str):
     text = "Hello {{custom_attribute.${first_name} | default: 'there'}}. {{custom_attribute.${x}}}"
     form = {"content": text, "source": braze}
 
-    page = dana.submit(dana.get(path), form, press=("action", "convert"))
+    page = dana.submit(editor.open(), form, press=("action", "convert"))
 
     assert page.status == 200
     assert "The email is content now: 2 tags read." in page.text
@@ -324,12 +320,10 @@ def test_an_email_of_an_esp_is_converted(dana: Browser, path: str, braze: str) -
     assert "The content was not exported: correct 1 place" in page.text
 
 
-def test_fields_are_searched_without_a_script(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
+def test_fields_are_searched_without_a_script(editor: Editor, dana: Browser, braze: str):
     form = {"content": LETTER, "find": "first"}
 
-    page = dana.submit(dana.get(path), form, press=("action", "find"))
+    page = dana.submit(editor.open(), form, press=("action", "find"))
 
     assert page.status == 200
     listed = [a["data-inserts"] for _, a in page.tags if "data-condition" in a]
@@ -338,11 +332,9 @@ def test_fields_are_searched_without_a_script(
     assert "Update preview" not in page.text
 
 
-def test_warnings_have_kinds_lines_and_columns(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
+def test_warnings_have_kinds_lines_and_columns(editor: Editor, braze: str):
     content = "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}"
-    page = export(dana, path, content, braze, allow_mistakes="true")
+    page = editor.export(content, braze, allow_mistakes="true")
 
     assert page.status == 200
     assert page.form().values("allow_mistakes") == ["true"]
@@ -355,10 +347,10 @@ def test_warnings_have_kinds_lines_and_columns(
 
 
 def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
+    editor: Editor, dana: Browser, braze: str
+):
     content = "Hello\n*|FNAME|*, {{recipient.first_name}}, {{ city }}"
-    page = export(dana, path, content, braze)
+    page = editor.export(content, braze)
 
     assert page.status == 422
     assert "The content was not exported: correct 1 place" in page.text
@@ -374,10 +366,8 @@ def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
     assert page.form().values("allow_mistakes") == ["true"]
 
 
-def test_invalid_content_is_reported_with_lines_and_columns(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = export(dana, path, "Hello\n{{recipient.first_nam}}, {{#if recipient.x > 1}}", braze)
+def test_invalid_content_is_reported_with_lines_and_columns(editor: Editor, braze: str):
+    page = editor.export("Hello\n{{recipient.first_nam}}, {{#if recipient.x > 1}}", braze)
 
     assert page.status == 422
     assert "The content was not exported: correct 3 places" in page.text
@@ -391,23 +381,23 @@ def test_invalid_content_is_reported_with_lines_and_columns(
 
 
 def test_sample_values_outlive_content_that_can_not_be_exported(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = dana.submit(export(dana, path, LETTER, braze), {"value.first_name": "Ada"})
+    editor: Editor, dana: Browser, braze: str
+):
+    page = dana.submit(editor.export(LETTER, braze), {"value.first_name": "Ada"})
     page = dana.submit(page, {"content": "{{#if recipient.visits > 3}}"})
     assert page.status == 422
 
     page = dana.submit(page, {"content": LETTER})
 
-    assert previewed(dana, page) == "Hello Ada.\n"
+    assert editor.previewed(page) == "Hello Ada.\n"
 
 
 def test_each_integration_and_each_other_esp_is_a_target(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    add_integration(console, Esp("braze"), "Other emails")
+    editor: Editor, console: Console, braze: str
+):
+    add_integration(console, "braze", "Other emails")
 
-    page = dana.get(path)
+    page = editor.open()
 
     options = [a["value"] for tag, a in page.tags if tag == "option"]
     others = [esp for esp in BUILT_IN.esps if esp != Esp("braze")]
@@ -421,40 +411,36 @@ def test_each_integration_and_each_other_esp_is_a_target(
 
 
 @pytest.mark.parametrize("target", ["", "braze", "999", "1 "])
-def test_a_target_that_is_no_option_is_reported(
-    console: Console, dana: Browser, path: str, braze: str, target: str
-) -> None:
-    page = export(dana, path, LETTER, target)
+def test_a_target_that_is_no_option_is_reported(editor: Editor, braze: str, target: str):
+    page = editor.export(LETTER, target)
 
     assert page.status == 422
     assert "Export for: Choose an integration or an email service provider." in page.text
     assert page.form().value("content") == LETTER.replace("\n", "\r\n")
 
 
-def test_a_key_means_the_field_of_the_chosen_integration(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_a_key_means_the_field_of_the_chosen_integration(editor: Editor, console: Console):
     tier = EspField(name="tier", label="Tier", data_type=DataType.TEXT)
-    add_integration(console, Esp("braze"), "First", tier)
+    add_integration(console, "braze", "First", tier)
     number = EspField(name="tier", label="Tier", data_type=DataType.NUMBER)
-    second = add_integration(console, Esp("customerio"), "Second", number)
+    second = add_integration(console, "customerio", "Second", number)
 
-    page = export(dana, path, "{{recipient.tier}}{{#if recipient.tier > 2}}+{{/if}}", second)
+    page = editor.export("{{recipient.tier}}{{#if recipient.tier > 2}}+{{/if}}", second)
 
     assert exported(page).startswith("{{customer.tier}}")
-    assert previewed(dana, page) == "3+"
+    assert editor.previewed(page) == "3+"
     assert "recipient.tier means tier_2 here, a field of this integration." in page.text
 
 
-def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path: str) -> None:
+def test_all_integrations_have_a_tab_each(editor: Editor, console: Console, dana: Browser):
     tier = EspField(name="loyalty_tier", data_type=DataType.TEXT)
-    braze = add_integration(console, Esp("braze"), "Emails", tier)
+    braze = add_integration(console, "braze", "Emails", tier)
     klaviyo = add_integration(
-        console, Esp("klaviyo"), "Shop", EspField(name="Loyalty Tier", data_type=DataType.TEXT)
+        console, "klaviyo", "Shop", EspField(name="Loyalty Tier", data_type=DataType.TEXT)
     )
-    list_id = add_integration(console, Esp("mailchimp"), "List")
+    list_id = add_integration(console, "mailchimp", "List")
 
-    page = export(dana, path, "{{recipient.loyalty_tier}}", "all")
+    page = editor.export("{{recipient.loyalty_tier}}", "all")
 
     assert page.status == 200
     assert exported(page, braze) == "{{custom_attribute.${loyalty_tier}}}"
@@ -462,7 +448,7 @@ def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path:
     assert "Not exported for List (Mailchimp): correct 1 place" in page.text
     tabs = [a["value"] for tag, a in page.tags if tag == "input" and a.get("name") == "tab"]
     assert tabs == [braze, klaviyo, list_id]
-    assert previewed(dana, page) == "loyalty_tier"
+    assert editor.previewed(page) == "loyalty_tier"
 
     chosen = dana.submit(page, {"tab": klaviyo})
 
@@ -471,12 +457,12 @@ def test_all_integrations_have_a_tab_each(console: Console, dana: Browser, path:
 
 
 def test_content_that_no_integration_can_export_is_reported_in_each_tab(
-    console: Console, dana: Browser, path: str
-) -> None:
-    add_integration(console, Esp("braze"), "Emails")
-    add_integration(console, Esp("klaviyo"), "Shop")
+    editor: Editor, console: Console
+):
+    add_integration(console, "braze", "Emails")
+    add_integration(console, "klaviyo", "Shop")
 
-    page = export(dana, path, "{{recipient.tier}}", "all")
+    page = editor.export("{{recipient.tier}}", "all")
 
     assert page.status == 422
     assert page.text.count("There is no field with the key tier.") == 2
@@ -484,9 +470,9 @@ def test_content_that_no_integration_can_export_is_reported_in_each_tab(
 
 
 def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
-    console: Console, dana: Browser, path: str, braze: str
-) -> None:
-    page = dana.submit(export(dana, path, LETTER, braze), {"value.visits": "4"})
+    editor: Editor, dana: Browser, braze: str
+):
+    page = dana.submit(editor.export(LETTER, braze), {"value.visits": "4"})
 
     page = dana.submit(page, {"content": "Hello {{recipient.first_name}}"})
     page = dana.submit(page, {"content": LETTER})
@@ -494,62 +480,62 @@ def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
     assert page.form().values("value.visits") == ["4"]
 
 
-def test_a_viewer_exports_content(console: Console, viewer: Browser, path: str, braze: str) -> None:
-    page = export(viewer, path, LETTER, braze)
+def test_a_viewer_exports_content(console: Console, viewer: Browser, braze: str):
+    editor = Editor(console, viewer)
 
-    assert previewed(viewer, page) == "Hello First name.\n"
+    assert editor.previewed(editor.export(LETTER, braze)) == "Hello First name.\n"
 
 
-def test_long_lists_are_limited(console: Console, dana: Browser, path: str) -> None:
+def test_long_lists_are_limited(editor: Editor, console: Console):
     count = SHOWN_VALUES + 5
     for number in range(count):
         console.add_field(name=f"F{number}", key=f"f{number}", custom_insertion_code="*|A|*")
     content = " ".join(f"{{{{recipient.f{number}}}}}" for number in range(count))
 
-    page = export(dana, path, content, "mailchimp")
+    page = editor.export(content, "mailchimp")
 
     assert (
         len([name for name, _ in page.form().inputs if name.startswith("value.")]) == SHOWN_VALUES
     )
     assert len(page.form().inputs) <= MultipartParseOptions().max_body_part_count
-    assert previewed(dana, page).endswith(f"F{count - 2} F{count - 1}")
+    assert editor.previewed(page).endswith(f"F{count - 2} F{count - 1}")
 
     content = "{{recipients.f1}}\n" * (SHOWN_PLACES + 1)
-    page = export(dana, path, content, "mailchimp", allow_mistakes="true")
+    page = editor.export(content, "mailchimp", allow_mistakes="true")
     assert f"{SHOWN_PLACES + 1} mistakes in the exported content" in page.text
     assert "And 1 other place." in page.text
 
-    page = export(dana, path, "{{recipient.none}}\n" * (SHOWN_PLACES + 2), "mailchimp")
+    page = editor.export("{{recipient.none}}\n" * (SHOWN_PLACES + 2), "mailchimp")
     assert f"correct {SHOWN_PLACES + 2} places" in page.text
     assert "And 2 other places." in page.text
 
 
-def test_a_preview_that_is_too_long_is_refused(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, LETTER, braze)
+def test_a_preview_that_is_too_long_is_refused(editor: Editor, braze: str):
+    page = editor.export(LETTER, braze)
     changes = {"content": "{{recipient.first_name}}" * 5_000, "value.first_name": "x" * 1_000}
 
-    assert "The preview would have more than 4,194,304 characters." in previewed(
-        dana, page, **changes
-    )
+    text = editor.previewed(page, **changes)
+
+    assert "The preview would have more than 4,194,304 characters." in text
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
 def test_hostile_texts_are_only_shown(
-    console: Console, dana: Browser, path: str, braze: str, text: str
-) -> None:
+    editor: Editor, console: Console, dana: Browser, braze: str, text: str
+):
     console.core.integrations.rename_integration(console.acme.id, IntegrationId(int(braze)), text)
-    harmless = export(dana, path, f"{LETTER} harmless", braze, allow_mistakes="true")
+    harmless = editor.export(f"{LETTER} harmless", braze, allow_mistakes="true")
 
-    page = export(dana, path, f"{LETTER} {text}", braze, allow_mistakes="true")
+    page = editor.export(f"{LETTER} {text}", braze, allow_mistakes="true")
     submitted = dana.submit(page, {"value.first_name": text})
 
     start = f"Hello First name.\n {text}"
     if "HTML Copy" in page.text:
-        assert "<script" not in preview(dana, page).html
+        assert "<script" not in editor.preview(page).html
     else:
-        assert previewed(dana, page) == start
+        assert editor.previewed(page) == start
         value = {"value.first_name": text}
-        assert previewed(dana, page, **value) == f"Hello {text}.\n {text}"
+        assert editor.previewed(page, **value) == f"Hello {text}.\n {text}"
     tags = [tag for tag, _ in harmless.tags]
     assert [tag for tag, _ in page.tags][: len(tags) // 2] == tags[: len(tags) // 2]
     for each in (page, submitted):
@@ -557,73 +543,71 @@ def test_hostile_texts_are_only_shown(
         assert len([tag for tag, _ in each.tags if tag == "script"]) == 1
 
 
-def test_the_ids_of_the_page_are_unique(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, "{{recipient.first_nam}}", braze)
+def test_the_ids_of_the_page_are_unique(editor: Editor, braze: str):
+    page = editor.export("{{recipient.first_nam}}", braze)
 
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert dana.get(path).links["Skip to content"] == "#main"
+    assert editor.open().links["Skip to content"] == "#main"
 
 
-def test_literals_stay_without_a_warning(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, "*|CITY|* [[name]]", braze)
+def test_literals_stay_without_a_warning(editor: Editor, dana: Browser, braze: str):
+    page = editor.export("*|CITY|* [[name]]", braze)
     assert "correct 2 places" in page.text
     page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
     assert "No warnings" in page.text
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]
 
 
-def test_event_data_is_exported_and_previewed(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, "{{event.a}}", braze, sent_by="context", event='{"a": "b"}')
+def test_event_data_is_exported_and_previewed(editor: Editor, braze: str):
+    page = editor.export("{{event.a}}", braze, sent_by="context", event='{"a": "b"}')
     assert exported(page) == "{{context.${a}}}"
     assert "Event data: a" in " ".join(page.text.split())
-    assert previewed(dana, page).strip() == "b"
-    branch = export(dana, path, "{{#if event.a > 1}}b{{/if}}", braze, event='{"a": 2}')
-    assert previewed(dana, branch).strip() == "b"
+    assert editor.previewed(page).strip() == "b"
+    branch = editor.export("{{#if event.a > 1}}b{{/if}}", braze, event='{"a": 2}')
+    assert editor.previewed(branch).strip() == "b"
     for text in ("[]", "{"):
-        page = export(dana, path, "{{event.a}}", braze, event=text)
+        page = editor.export("{{event.a}}", braze, event=text)
         assert page.status == 422
         assert "Event data: " in page.text
 
 
-def test_there_is_a_maximum_number_of_literals(dana: Browser, path: str, braze: str) -> None:
+def test_there_is_a_maximum_number_of_literals(editor: Editor, braze: str):
     literals = "\n".join(f"[[{number}]]" for number in range(100))
-    assert export(dana, path, "a", braze, literals=literals).status == 200
-    page = export(dana, path, "a", braze, literals=f"{literals}\nb\n{'c' * 1_001}")
+    assert editor.export("a", braze, literals=literals).status == 200
+    page = editor.export("a", braze, literals=f"{literals}\nb\n{'c' * 1_001}")
     assert page.status == 422
     assert "Literals: There are at most 100 literals." in page.text
-    page = export(dana, path, "a", braze, literals="c" * 1_001)
+    page = editor.export("a", braze, literals="c" * 1_001)
     assert "Literals: A literal has at most 1,000 characters." in page.text
     assert page.form().value("content").strip() == "a"
 
 
-def test_a_sample_value_has_a_maximum_length(dana: Browser, path: str, braze: str) -> None:
-    page = export(dana, path, LETTER, braze)
-    text = previewed(dana, page, **{"value.first_name": "x" * 100_001})
+def test_a_sample_value_has_a_maximum_length(editor: Editor, braze: str):
+    page = editor.export(LETTER, braze)
+    text = editor.previewed(page, **{"value.first_name": "x" * 100_001})
     assert "first_name: A value has at most 100,000 characters." in text
 
 
-def test_long_content_is_exported_for_few_integrations_at_once(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_long_content_is_exported_for_few_integrations_at_once(editor: Editor, console: Console):
     for number in range(5):
-        add_integration(console, Esp("braze"), f"Emails {number}")
-    assert export(dana, path, "x" * 200_000, "all").status == 200
-    page = export(dana, path, "x" * 250_000, "all")
+        add_integration(console, "braze", f"Emails {number}")
+    assert editor.export("x" * 200_000, "all").status == 200
+    page = editor.export("x" * 250_000, "all")
     assert page.status == 422
     assert "Content of this length has at most 4 exports at once. Choose one." in page.text
 
 
-def test_long_exports_run_one_at_a_time(console: Console, path: str, braze: str) -> None:
-    dana, other = console.signed_in(), console.signed_in("eve@acme.example")
+def test_long_exports_run_one_at_a_time(editor: Editor, console: Console, braze: str):
+    other = console.signed_in("eve@acme.example")
     conditions = "".join(
         f"{{{{#if recipient.visits > {each}}}}}a{{{{/if}}}}" for each in range(999)
     )
-    form, is_seen = other.get(path), Event()
+    form, is_seen = other.get(editor.path), Event()
 
     def export_repeatedly() -> None:
         while not is_seen.is_set():
-            export(dana, path, conditions + "b" * 65_536, braze)
+            editor.export(conditions + "b" * 65_536, braze)
 
     def is_rejected() -> bool:
         response = other.submit(form, {"content": "b" * 65_537, "target": braze})

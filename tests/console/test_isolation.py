@@ -31,14 +31,12 @@ def brewery(console: Console) -> dict[str, Any]:
     return fill(console, organization.id)
 
 
-def fill(console: Console, organization_id: OrganizationId) -> dict[str, Any]:
+def fill(console: Console, organization_id: OrganizationId, name: str = "Secret") -> dict[str, Any]:
     """Create one thing of each kind in an organization with an administrator. Return the ids."""
     core = console.core
-    field = console.add_field(ADMINISTRATOR, organization_id, name="Secret beer")
-    integration = core.integrations.create_integration(
-        organization_id, esp=Esp("braze"), name="Secret list"
-    )
-    key = core.administration.issue_key(organization_id, name="Secret key").api_key
+    field = console.add_field(ADMINISTRATOR, organization_id, name=name, key="secret")
+    integration = core.integrations.create_integration(organization_id, esp=Esp("braze"), name=name)
+    key = core.administration.issue_key(organization_id, name=name[:100]).api_key
     administrator = core.administrators.list_administrators(organization_id)[0]
     session = core.administrators.list_sessions(administrator.id)[0]
     console.invite("eve@brewery.example", Role.ADMIN, organization_id)
@@ -58,7 +56,7 @@ def fill(console: Console, organization_id: OrganizationId) -> dict[str, Any]:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_organization_looks_like_a_missing_one(
     console: Console, dana: Browser, brewery: dict[str, Any], method: str
-) -> None:
+):
     missing = dict.fromkeys(brewery, MISSING)
 
     for foreign_path, missing_path in zip(
@@ -73,7 +71,7 @@ def test_another_organization_looks_like_a_missing_one(
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_the_ids_of_another_organization_look_like_missing_ones(
     console: Console, dana: Browser, brewery: dict[str, Any], method: str
-) -> None:
+):
     foreign_ids = brewery | {ORGANIZATION: console.acme.id}
     missing_ids = dict.fromkeys(brewery, MISSING) | {ORGANIZATION: console.acme.id}
 
@@ -91,14 +89,12 @@ def test_the_ids_of_another_organization_look_like_missing_ones(
 
 
 @pytest.mark.parametrize("text", ["0", "01", "+1", "1.0", "1_0", "\u0661", "-1", "9" * 17, "x"])
-def test_a_malformed_id_looks_like_a_missing_one(
-    console: Console, dana: Browser, text: str
-) -> None:
+def test_a_malformed_id_looks_like_a_missing_one(console: Console, dana: Browser, text: str):
     for path in (f"/console/o/{text}/fields", f"{console.fields}/{text}"):
         assert dana.get(path).status == 404
 
 
-def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Browser) -> None:
+def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Browser):
     field = console.add_field(name="City")
     ids = {ORGANIZATION: console.acme.id, "field_id": field.id}
 
@@ -112,7 +108,7 @@ def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Brows
 
 def test_a_viewer_opens_no_page_with_a_form_or_a_link_that_is_forbidden(
     console: Console, dana: Browser, viewer: Browser
-) -> None:
+):
     ids = fill(console, console.acme.id)
     deleted = console.add_field(name="Deleted")
     console.core.fields.by(Author(ADMINISTRATOR)).delete_field(console.acme.id, deleted.id)
@@ -134,9 +130,7 @@ def is_open_to_viewers(path: str) -> bool:
     return "/o/" not in path or any(part in path for part in OPEN_TO_VIEWERS)
 
 
-def test_a_viewer_sees_fields_without_buttons(
-    console: Console, dana: Browser, viewer: Browser
-) -> None:
+def test_a_viewer_sees_fields_without_buttons(console: Console, dana: Browser, viewer: Browser):
     field = console.add_field(name="City")
     page = viewer.get(f"{console.fields}/{field.id}")
 
@@ -147,7 +141,7 @@ def test_a_viewer_sees_fields_without_buttons(
         assert viewer.get(f"{console.fields}/{path}").status == 403
 
 
-def test_a_role_holds_from_the_next_request(console: Console, dana: Browser) -> None:
+def test_a_role_holds_from_the_next_request(console: Console, dana: Browser):
     grant(administrators_of(console.core), console.acme.id, "erin@acme.example")
     page = dana.get(f"{console.fields}/new")
     administrators = console.core.administrators

@@ -64,9 +64,7 @@ def continued(browser: Browser, page: Response) -> Response:
         "ended by a reset of the password",
     ],
 )
-def test_a_new_field_is_continued_after_the_sign_in(
-    console: Console, dana: Browser, how: str
-) -> None:
+def test_a_new_field_is_continued_after_the_sign_in(console: Console, dana: Browser, how: str):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, how)
 
@@ -107,7 +105,7 @@ ENTRIES = {
 
 
 @pytest.mark.parametrize("kind", ENTRIES)
-def test_every_form_with_inputs_is_continued(console: Console, dana: Browser, kind: str) -> None:
+def test_every_form_with_inputs_is_continued(console: Console, dana: Browser, kind: str):
     field = console.add_field(name="Shop")
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
@@ -128,9 +126,7 @@ def test_every_form_with_inputs_is_continued(console: Console, dana: Browser, ki
     assert len(console.core.administrators.list_administrators(console.acme.id)) == 1
 
 
-def test_an_edit_that_is_continued_detects_a_concurrent_change(
-    console: Console, dana: Browser
-) -> None:
+def test_an_edit_that_is_continued_detects_a_concurrent_change(console: Console, dana: Browser):
     field = console.add_field(name="Shop")
     path = f"{console.fields}/{field.id}/edit"
     page = dana.get(path)
@@ -144,7 +140,7 @@ def test_an_edit_that_is_continued_detects_a_concurrent_change(
     assert "Name Theirs Mine" in conflict.text
 
 
-def test_a_confirmation_is_shown_again_after_the_sign_in(console: Console, dana: Browser) -> None:
+def test_a_confirmation_is_shown_again_after_the_sign_in(console: Console, dana: Browser):
     field = console.add_field(name="City")
     page = dana.get(f"{console.fields}/{field.id}/delete")
     end_session(console, dana, "expired")
@@ -158,7 +154,7 @@ def test_a_confirmation_is_shown_again_after_the_sign_in(console: Console, dana:
 
 def test_a_form_that_was_signed_in_again_in_another_tab_is_continued(
     console: Console, dana: Browser
-) -> None:
+):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     console.sign_in(dana)
@@ -172,7 +168,7 @@ def test_a_form_that_was_signed_in_again_in_another_tab_is_continued(
     assert console.core.fields.list_fields(console.acme.id).fields == ()
 
 
-def test_a_second_click_on_sign_in_keeps_the_inputs(console: Console, dana: Browser) -> None:
+def test_a_second_click_on_sign_in_keeps_the_inputs(console: Console, dana: Browser):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     ended = dana.submit(page, ENTERED)
@@ -182,9 +178,7 @@ def test_a_second_click_on_sign_in_keeps_the_inputs(console: Console, dana: Brow
         assert dana.submit(continuation).form().value("key") == "size"
 
 
-def test_a_session_can_end_again_before_the_form_is_continued(
-    console: Console, dana: Browser
-) -> None:
+def test_a_session_can_end_again_before_the_form_is_continued(console: Console, dana: Browser):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     page = sign_in(dana, dana.submit(page, ENTERED))
@@ -195,9 +189,7 @@ def test_a_session_can_end_again_before_the_form_is_continued(
     assert form.form().value("key") == "size"
 
 
-def test_a_failed_sign_in_keeps_the_inputs_and_never_the_password(
-    console: Console, dana: Browser
-) -> None:
+def test_a_failed_sign_in_keeps_the_inputs_and_never_the_password(console: Console, dana: Browser):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     ended = dana.submit(page, ENTERED)
@@ -213,7 +205,7 @@ def test_a_failed_sign_in_keeps_the_inputs_and_never_the_password(
     assert dana.submit(continuation).form().value("key") == "size"
 
 
-def test_another_administrator_does_not_get_the_inputs(console: Console, dana: Browser) -> None:
+def test_another_administrator_does_not_get_the_inputs(console: Console, dana: Browser):
     erin = "erin@acme.example"
     console.signed_in(erin)
     page = dana.get(f"{console.fields}/new")
@@ -232,7 +224,7 @@ def test_another_administrator_does_not_get_the_inputs(console: Console, dana: B
 @pytest.mark.parametrize(("role", "status"), [(Role.VIEWER, 403), (None, 404)])
 def test_an_administrator_who_lost_the_role_does_not_get_the_form(
     console: Console, dana: Browser, role: Role | None, status: int
-) -> None:
+):
     administrators = console.core.administrators
     brewery = console.core.administration.create_organization("Brewery")
     grant(administrators_of(console.core), brewery.id, EMAIL)
@@ -253,9 +245,7 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
 
 
 @pytest.mark.parametrize("sender", FOREIGN_ORIGINS)
-def test_another_site_can_not_choose_the_inputs(
-    console: Console, dana: Browser, sender: str
-) -> None:
+def test_another_site_can_not_choose_the_inputs(console: Console, dana: Browser, sender: str):
     page = dana.get(f"{console.fields}/new")
     kept = [*page.form().inputs, ("kept", "name=Planted")]
     signed_out = console.browser()
@@ -271,7 +261,7 @@ def test_another_site_can_not_choose_the_inputs(
 
 
 @pytest.mark.parametrize("size", [1_000_000, 1_100_000])
-def test_a_form_that_is_too_large_is_not_kept(console: Console, dana: Browser, size: int) -> None:
+def test_a_form_that_is_too_large_is_not_kept(console: Console, dana: Browser, size: int):
     page = dana.get(f"/console/o/{console.acme.id}/content")
     end_session(console, dana, "expired")
 
@@ -282,7 +272,7 @@ def test_a_form_that_is_too_large_is_not_kept(console: Console, dana: Browser, s
     assert sign_in(dana, ended).location == page.path
 
 
-def test_the_largest_form_that_is_kept_passes_the_sign_in(console: Console, dana: Browser) -> None:
+def test_the_largest_form_that_is_kept_passes_the_sign_in(console: Console, dana: Browser):
     page = dana.get(f"/console/o/{console.acme.id}/content")
     end_session(console, dana, "expired")
     content = "x" * 980_000
@@ -293,9 +283,7 @@ def test_the_largest_form_that_is_kept_passes_the_sign_in(console: Console, dana
 
 
 @pytest.mark.parametrize("size", [10, 2_000_000])
-def test_the_file_of_a_list_has_to_be_chosen_again(
-    console: Console, dana: Browser, size: int
-) -> None:
+def test_the_file_of_a_list_has_to_be_chosen_again(console: Console, dana: Browser, size: int):
     page = dana.get(f"{console.fields}/check")
     end_session(console, dana, "expired")
     check = ("action", "check")
@@ -314,7 +302,7 @@ def test_the_file_of_a_list_has_to_be_chosen_again(
     assert "c" * 10 not in ended.html
 
 
-def test_a_sync_from_a_file_leads_back_to_the_integration(console: Console, dana: Browser) -> None:
+def test_a_sync_from_a_file_leads_back_to_the_integration(console: Console, dana: Browser):
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )

@@ -63,7 +63,7 @@ def counts(console: Console) -> int:
 @pytest.mark.parametrize("kind", CREATIONS)
 def test_a_rejected_form_shows_its_errors_again_and_works_after_the_correction(
     console: Console, dana: Browser, kind: str
-) -> None:
+):
     console.add_field(name="Taken")
     creation = CREATIONS[kind]
     page = dana.get(f"/console/o/{console.acme.id}{creation.path}")
@@ -79,9 +79,7 @@ def test_a_rejected_form_shows_its_errors_again_and_works_after_the_correction(
     assert counts(console) == before + 1
 
 
-def test_a_rejected_report_is_explained_again_and_can_be_replaced(
-    console: Console, dana: Browser
-) -> None:
+def test_a_rejected_report_is_explained_again_and_can_be_replaced(console: Console, dana: Browser):
     created = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
@@ -100,7 +98,7 @@ def test_a_rejected_report_is_explained_again_and_can_be_replaced(
 
 def test_a_form_whose_effect_is_unknown_has_no_second_effect(
     console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     page = dana.get(f"{console.fields}/new")
     change = console.core.storage.fields.change
 
@@ -116,7 +114,7 @@ def test_a_form_whose_effect_is_unknown_has_no_second_effect(
     assert len(console.core.fields.list_fields(console.acme.id).fields) == 1
 
 
-def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Browser) -> None:
+def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Browser):
     field = console.add_field(name="City")
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("braze"), name="List"
@@ -143,7 +141,7 @@ def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Brow
         assert dana.post(path, [*form.inputs, ("expected", ""), ("version", "x")]).status == 404
 
 
-def test_a_deletion_that_was_rejected_can_be_repeated(console: Console, dana: Browser) -> None:
+def test_a_deletion_that_was_rejected_can_be_repeated(console: Console, dana: Browser):
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     page = dana.get(f"{console.settings}/administrators/{account.id}/revoke")
 
@@ -153,9 +151,7 @@ def test_a_deletion_that_was_rejected_can_be_repeated(console: Console, dana: Br
         assert "An organization needs at least one administrator" in refused.text
 
 
-def test_a_second_click_on_sign_out_leads_to_the_sign_in_page(
-    console: Console, dana: Browser
-) -> None:
+def test_a_second_click_on_sign_out_leads_to_the_sign_in_page(console: Console, dana: Browser):
     page = dana.get(console.fields)
     before_the_response = Browser(console.app, dict(dana.cookies))
 
@@ -165,7 +161,7 @@ def test_a_second_click_on_sign_out_leads_to_the_sign_in_page(
     assert dana.get("/console/sign-out").location == "/console/sign-in"
 
 
-def test_a_second_click_on_a_link_leads_to_the_sign_in_page(console: Console) -> None:
+def test_a_second_click_on_a_link_leads_to_the_sign_in_page(console: Console):
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
     before_the_response = Browser(console.app, dict(browser.cookies))
@@ -181,7 +177,7 @@ def test_a_second_click_on_a_link_leads_to_the_sign_in_page(console: Console) ->
 
 def test_a_second_click_on_a_link_leads_a_signed_in_administrator_to_the_fields(
     console: Console,
-) -> None:
+):
     browser = console.browser()
     link = console.invite(EMAIL)
     page = browser.get(link)
@@ -196,7 +192,7 @@ def test_a_second_click_on_a_link_leads_a_signed_in_administrator_to_the_fields(
     assert console.browser().get(link).status == 410
 
 
-def test_a_second_click_on_sign_in_leads_to_the_fields(console: Console, dana: Browser) -> None:
+def test_a_second_click_on_sign_in_leads_to_the_fields(console: Console, dana: Browser):
     browser = console.browser()
     page = browser.get("/console/sign-in")
     inputs = {"email": EMAIL, "password": PASSWORD}
@@ -207,7 +203,7 @@ def test_a_second_click_on_sign_in_leads_to_the_fields(console: Console, dana: B
 
 def test_the_sign_in_form_works_for_a_browser_that_came_from_another_site(
     console: Console, dana: Browser
-) -> None:
+):
     """Such a browser sends no cookie for the page, because of `SameSite=Strict`, but for forms."""
     link = console.invite(INVITED)
     for path, inputs in (
@@ -223,9 +219,7 @@ def test_the_sign_in_form_works_for_a_browser_that_came_from_another_site(
     assert INVITED in dana.get(console.fields).text
 
 
-def test_a_flash_message_with_the_longest_name_fits_into_a_cookie(
-    console: Console, dana: Browser
-) -> None:
+def test_a_flash_message_with_the_longest_name_fits_into_a_cookie(console: Console, dana: Browser):
     name = "\N{GRINNING FACE}" * 255
     created = dana.submit(dana.get(f"{console.fields}/new"), {"name": name, "key": "smile"})
 

@@ -39,7 +39,7 @@ POLICY = {
 TEMPLATES = Path(create_console.__code__.co_filename).parent / "templates"
 
 
-def test_every_response_has_the_headers_for_browsers(console: Console, dana: Browser) -> None:
+def test_every_response_has_the_headers_for_browsers(console: Console, dana: Browser):
     field = console.add_field()
     ids = {"organization_id": console.acme.id, "field_id": field.id}
 
@@ -53,7 +53,7 @@ def test_every_response_has_the_headers_for_browsers(console: Console, dana: Bro
         assert headers["referrer-policy"] == "same-origin"
 
 
-def test_static_files_never_change_under_their_names(console: Console) -> None:
+def test_static_files_never_change_under_their_names(console: Console):
     page = console.browser().get("/console/sign-in")
     files = [a.get("href") or a.get("src") for tag, a in page.tags if tag in {"link", "script"}]
 
@@ -83,7 +83,7 @@ def test_no_template_switches_escaping_off_or_contains_code() -> None:
 
 
 @pytest.mark.parametrize("path", ["/console/none", "/console/o", "/console/o/1/none/"])
-def test_an_unknown_path_has_an_error_page(console: Console, dana: Browser, path: str) -> None:
+def test_an_unknown_path_has_an_error_page(console: Console, dana: Browser, path: str):
     response = dana.get(path)
 
     assert response.status == 404
@@ -91,12 +91,12 @@ def test_an_unknown_path_has_an_error_page(console: Console, dana: Browser, path
     assert response.headers["x-request-id"] in response.text
 
 
-def test_a_trailing_slash_does_not_matter(console: Console, dana: Browser) -> None:
+def test_a_trailing_slash_does_not_matter(console: Console, dana: Browser):
     assert dana.get(f"{console.fields}/").status == 200
     assert dana.get("/console/").status == 303
 
 
-def test_another_method_is_rejected(console: Console, dana: Browser) -> None:
+def test_another_method_is_rejected(console: Console, dana: Browser):
     page = dana.get(console.fields)
 
     assert dana.post(console.fields, page.forms[0].inputs).status == 405
@@ -108,7 +108,7 @@ def test_another_method_is_rejected(console: Console, dana: Browser) -> None:
 )
 def test_a_body_that_is_no_form_is_rejected(
     console: Console, dana: Browser, content_type: str, status: int
-) -> None:
+):
     page = dana.get(f"{console.fields}/new")
 
     response = dana.post(page.path, page.form().inputs, **{"Content-Type": content_type})
@@ -116,14 +116,14 @@ def test_a_body_that_is_no_form_is_rejected(
     assert response.status == status
 
 
-def test_a_large_form_is_rejected(console: Console, dana: Browser) -> None:
+def test_a_large_form_is_rejected(console: Console, dana: Browser):
     page = dana.get(f"{console.fields}/new")
 
     assert dana.submit(page, {"name": "x" * 1_100_000}).status == 413
     assert dana.submit(page, {"allowed_value": ["x"] * 1_300}).status == 400
 
 
-def test_an_outage_has_an_error_page(clock: Clock, tmp_path: Path) -> None:
+def test_an_outage_has_an_error_page(clock: Clock, tmp_path: Path):
     console = open_console(clock, f"sqlite:{tmp_path / 'fields.db'}")
     browser = console.signed_in()
     page = browser.get(f"{console.fields}/new")
@@ -138,7 +138,7 @@ def test_an_outage_has_an_error_page(clock: Clock, tmp_path: Path) -> None:
 
 def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(
     console: Console, dana: Browser, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     missing: Any = None
     broken = evolve(console.core, fields=missing)
     app = create_console(
@@ -156,7 +156,7 @@ def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(
     assert f"request {response.headers['x-request-id']} failed" in caplog.text
 
 
-def test_a_client_chooses_no_request_id(console: Console) -> None:
+def test_a_client_chooses_no_request_id(console: Console):
     response = console.browser().get("/console/sign-in", **{"X-Request-Id": "chosen"})
 
     assert response.headers["x-request-id"] != "chosen"
@@ -164,7 +164,7 @@ def test_a_client_chooses_no_request_id(console: Console) -> None:
 
 def test_the_log_names_the_administrator_and_no_secret(
     clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     hooks = ResponseHooks((DEFAULT_REQUEST_LOG,))
     console = open_console(clock, hooks=hooks)
     caplog.set_level(logging.DEBUG)
@@ -202,7 +202,7 @@ def test_the_service_mounts_the_console_only_if_it_is_on() -> None:
     assert "default-src" not in on.get("/consolevil").headers.get("content-security-policy", "")
 
 
-def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptureFixture):
     forwarded = {"X-Forwarded-For": "203.0.113.9"}
     trusted = (ip_network("192.0.2.0/24"),)
     behind_proxy = browser_at("192.0.2.1", _service(console=True, trusted_proxies=trusted).app)
@@ -218,9 +218,7 @@ def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptur
     assert "came from 192.0.2.1, which is not in --trusted-proxies" in message
 
 
-def test_the_session_cookie_is_not_a_credential_for_the_api(
-    console: Console, dana: Browser
-) -> None:
+def test_the_session_cookie_is_not_a_credential_for_the_api(console: Console, dana: Browser):
     api = _service(console=True)
     api.cookies = dict(dana.cookies)
 
@@ -239,6 +237,6 @@ def _service(*, console: bool, **options: Any) -> Browser:
 
 def test_the_page_of_an_unknown_path_keeps_the_administrator_signed_in(
     console: Console, dana: Browser
-) -> None:
+):
     assert "Sign out" in dana.get("/console/none").text
     assert "Sign out" not in console.browser().get("/console/none").text

@@ -65,7 +65,10 @@ class StorageFixtures:
 
     @pytest.fixture
     def storage(self) -> Iterator[Storage]:
-        """Return the storage, with the current schema. It may contain rows of other cases."""
+        """Return the storage, with the current schema. It may contain rows of other cases.
+
+        All cases can share it: then the fixture has the scope of the class.
+        """
         raise NotImplementedError(f"{type(self).__name__} needs a fixture `storage`")
 
     @pytest.fixture
@@ -115,12 +118,17 @@ class FieldRepositoryContract(
 class CheckCases(StorageFixtures):
     """Cases for the check and the closing of a storage."""
 
+    @pytest.fixture
+    def storage_to_close(self, storage: Storage) -> Storage:
+        """Return a storage that no other case needs. Override this if the cases share `storage`."""
+        return storage
+
     def test_a_working_storage_passes_its_check(self, storage: Storage) -> None:
         storage.check()
 
-    def test_a_storage_can_be_closed_twice(self, storage: Storage) -> None:
-        storage.close()
-        storage.close()
+    def test_a_storage_can_be_closed_twice(self, storage_to_close: Storage) -> None:
+        storage_to_close.close()
+        storage_to_close.close()
 
 
 class SuiteCases(StorageFixtures):

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import frozen
+
 from recipient_fields.domain.esp import BUILT_IN, Esp
-from recipient_fields.domain.esp.recognition.tags import RecognizedTag, find_text_tags, recognize
-from recipient_fields.domain.esp.recognition.words import TagRole
+from recipient_fields.domain.esp.recognition.tags import find_text_tags
+from recipient_fields.domain.esp.recognition.words import Shown, TagRole
 
 PAGE = Path(__file__).parents[2] / "docs" / "internals" / "recognition.md"
 VALUES = {TagRole.FIELD, TagRole.SYSTEM, TagRole.EVENT, TagRole.NESTED}
@@ -26,6 +28,46 @@ HEAD = (
     " | Silent foreign tags | Of these, not code of both | Silent system tags | False mistakes |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
+
+
+@frozen
+class RecognizedTag:
+    """A tag in a text.
+
+    `dialects` are the ESPs that can read it, the most likely first. `role`, `names` and
+    `system_names` are what the first of them reads. `start` and `end` are offsets.
+    """
+
+    start: int
+    end: int
+    text: str
+    dialects: tuple[Esp, ...]
+    role: TagRole
+    names: tuple[str, ...] = ()
+    system_names: tuple[str, ...] = ()
+
+
+def recognize(text: str, esp: Esp | None = None) -> Iterator[RecognizedTag]:
+    """Yield the tags of all dialects in the text, in order.
+
+    If `esp` is given, each tag is read as the ESP reads it, if it can.
+    """
+    for tag in find_text_tags(text, BUILT_IN, esp):
+        if tag.readings:
+            own = None if esp is None else tag.readings.get(esp)
+            dialects = tag.dialects
+            if own is None or not own.is_read:
+                own = next((tag.readings[each] for each in dialects), None)
+            shown = Shown(TagRole.NONE) if own is None else own.shown
+            yield RecognizedTag(
+                tag.start,
+                tag.end,
+                tag.text,
+                dialects,
+                shown.role,
+                shown.names,
+                shown.system_names,
+            )
 
 
 def main(file: str) -> None:

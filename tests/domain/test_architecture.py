@@ -13,8 +13,6 @@ import pytest
 
 from recipient_fields import application, domain
 from recipient_fields.domain import conditions, content, esp, integrations
-from recipient_fields.domain.esp import conditions as esp_conditions
-from recipient_fields.domain.esp import content as esp_content
 
 MAY_IMPORT = {
     domain: {"attrs"},
@@ -35,17 +33,13 @@ MAY_IMPORT = {
         ),
     },
 }
-LANGUAGES = (esp_conditions, esp_content)
-"""The implementations for ESPs, of which `domain.esp` exports the functions."""
 CORE = pytest.mark.parametrize("package", MAY_IMPORT, ids=lambda package: package.__name__)
 
 
 def sources(package: ModuleType) -> list[Path]:
     """Return the files of the package and its rooms, without those of the packages inside it."""
     (folder,) = map(Path, package.__path__)
-    inside = [
-        Path(other.__path__[0]) for other in (*MAY_IMPORT, *LANGUAGES) if other is not package
-    ]
+    inside = [Path(other.__path__[0]) for other in MAY_IMPORT if other is not package]
     return sorted(
         path
         for path in folder.rglob("*.py")

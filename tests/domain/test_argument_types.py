@@ -57,7 +57,7 @@ from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.content.tree import Lines
 from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, NameProposal
-from recipient_fields.domain.esp.checks import code_warnings
+from recipient_fields.domain.esp.code_warnings import code_warnings
 from recipient_fields.domain.integrations import (
     ConversionOptions,
     FieldCodes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from pathlib import Path
 
@@ -71,28 +71,36 @@ WORDS = re.compile(
 )
 
 
-def compile_files(files: Sequence[str]) -> list[str]:
-    """Return the HTML of each file in MJML."""
+@pytest.fixture(scope="module")
+def compile_files() -> Iterator[Callable[..., list[str]]]:
+    """Return a function that compiles files in MJML, in one process for all tests."""
     packages = install_packages(HERE, "mjml")
-    ran = subprocess.run(
+    with subprocess.Popen(
         [NODE, HERE / "compile.cjs"],
         env={"NODE_PATH": str(packages)},
-        input=json.dumps(files),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         encoding="utf-8",
-    )
-    assert ran.returncode == 0, ran.stderr
-    compiled: list[str] = json.loads(ran.stdout)
-    return compiled
+    ) as process:
+
+        def compile_files(*files: str) -> list[str]:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{json.dumps(files)}\n")
+            process.stdin.flush()
+            compiled: list[str] = json.loads(process.stdout.readline())
+            return compiled
+
+        yield compile_files
 
 
 @EVERY_ENGINE
-def test_the_compiled_file_shows_what_the_compiled_preview_shows(esp, engine):
+def test_the_compiled_file_shows_what_the_compiled_preview_shows(compile_files, esp, engine):
     content = parse_content(FILE)
     exported = export_content(content, synced_codes(esp), esp)
     assert WarningCode.LOST_IN_MJML not in {each.code for each in exported.warnings}
     previews = [preview_content(content, synced_fields(esp), each).content for each in RECIPIENTS]
-    template, *expected = compile_files([exported.content, *previews])
+    template, *expected = compile_files(exported.content, *previews)
     if esp == Esp("activecampaign"):  # No source establishes how it reads the percent signs of CSS.
         template = re.sub(r"(\d)%", r"\1px", template)
     for recipient, preview in zip(RECIPIENTS, expected, strict=True):
@@ -106,11 +114,11 @@ def test_the_compiled_file_shows_what_the_compiled_preview_shows(esp, engine):
         assert found == wanted, (recipient, template)
 
 
-def test_a_part_that_a_file_includes_keeps_its_code():
+def test_a_part_that_a_file_includes_keeps_its_code(compile_files):
     source = """{{#if recipient.tier = "gold"}}<mj-section><mj-column>
 <mj-text>{{recipient.tier}}</mj-text></mj-column></mj-section>{{/if}}"""
     part = export_content(parse_content(source), synced_codes(Esp("sfmc")), Esp("sfmc"))
-    (template,) = compile_files([f"<mjml><mj-body>{part.content}</mj-body></mjml>"])
+    (template,) = compile_files(f"<mjml><mj-body>{part.content}</mj-body></mjml>")
     for tier, shown in (("gold", True), ("silver", False)):
         text = render(Esp("sfmc"), template, {esp_name(Esp("sfmc"), "tier"): tier})
         assert (">gold<" in text) is shown
@@ -130,7 +138,7 @@ def test_a_part_that_a_file_includes_keeps_its_code():
 @pytest.mark.parametrize(
     "code", ["{{#if recipient.vip}} {{/if}}", "{% if x %}", "{{recipient.tier}}"]
 )
-def test_code_that_mjml_drops_is_a_mistake(place, code):
+def test_code_that_mjml_drops_is_a_mistake(compile_files, place, code):
     source = place.format(code)
     with pytest.raises(InvalidContent) as raised:
         export_content(parse_content(source), synced_codes(Esp("braze")), Esp("braze"))
@@ -140,7 +148,7 @@ def test_code_that_mjml_drops_is_a_mistake(place, code):
         parse_content(source), synced_codes(Esp("braze")), Esp("braze"), options
     )
     if "<mj-body {" not in place:  # MJML can't read this file.
-        (compiled,) = compile_files([exported.content])
+        (compiled,) = compile_files(exported.content)
         assert not re.search(r"\{[{%]", compiled)
 
 

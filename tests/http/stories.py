@@ -37,7 +37,7 @@ class Story:
         return api.send(method, path, body, **self.headers)
 
 
-def stories(table: Mapping[str, Story]) -> pytest.MarkDecorator:
+def stories(table: Mapping[str, object]) -> pytest.MarkDecorator:
     """Run a test with each `story` of the table."""
     cases = [pytest.param(story, id=sentence) for sentence, story in table.items()]
     return pytest.mark.parametrize("story", cases)

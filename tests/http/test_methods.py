@@ -1,4 +1,4 @@
-"""The methods of each resource, and responses to other methods."""
+"""What all resources have in common: methods, and the requests that each of them rejects."""
 
 from __future__ import annotations
 
@@ -7,30 +7,48 @@ import json
 import pytest
 from falcon import testing
 
-from .api import BATCHES, FIELDS, HISTORY, Api, ApiResponse, assert_contract
+from recipient_fields.testing.examples import in_pairs
+
+from .api import (
+    BATCHES,
+    CONDITION_COMPILATIONS,
+    CONTENT_CONVERSIONS,
+    CONTENT_EXPORTS,
+    CONTENT_PREVIEWS,
+    FIELDS,
+    HISTORY,
+    INTEGRATIONS,
+    RECIPIENT_CHECKS,
+    RECIPIENT_SCHEMA,
+    Api,
+    ApiResponse,
+    assert_contract,
+)
 from .conftest import Harness
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
 
-ALLOWED = {
+READS = {
     FIELDS: "GET, HEAD, OPTIONS, POST",
     f"{FIELDS}/city": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
-    f"{FIELDS}/missing": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
-    f"{FIELDS}/1": "DELETE, GET, HEAD, OPTIONS, PATCH, PUT",
-    f"{FIELDS}/1/changes": "GET, HEAD, OPTIONS",
-    f"{FIELDS}/1/restore": "OPTIONS, POST",
-    BATCHES: "OPTIONS, POST",
+    f"{FIELDS}/city/changes": "GET, HEAD, OPTIONS",
+    f"{FIELDS}/city/codes": "GET, HEAD, OPTIONS",
     HISTORY: "GET, HEAD, OPTIONS",
-    "/healthz": "GET, HEAD, OPTIONS",
-    "/readyz": "GET, HEAD, OPTIONS",
+    INTEGRATIONS: "GET, HEAD, OPTIONS",
+    RECIPIENT_SCHEMA: "GET, HEAD, OPTIONS",
 }
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-REFUSED = [
-    (m, path)
-    for path, allow in ALLOWED.items()
-    for m in METHODS
-    if m not in (*allow.split(", "), "HEAD")
-]
+"""The methods of each resource that is read, and needs no parameter."""
+ALLOWED = {
+    **READS,
+    **dict.fromkeys((f"{FIELDS}/missing", f"{FIELDS}/1"), READS[f"{FIELDS}/city"]),
+    **dict.fromkeys(("/api/v1/merge_tags", "/healthz", "/readyz"), "GET, HEAD, OPTIONS"),
+    **dict.fromkeys((f"{FIELDS}/1/restore", BATCHES, RECIPIENT_CHECKS), "OPTIONS, POST"),
+    **dict.fromkeys((CONDITION_COMPILATIONS, CONTENT_CONVERSIONS), "OPTIONS, POST"),
+    **dict.fromkeys((CONTENT_EXPORTS, CONTENT_PREVIEWS), "OPTIONS, POST"),
+}
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+UNKNOWN_KEY = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
+each_read = pytest.mark.parametrize("path", READS)
 
 
 @pytest.mark.parametrize("path", ALLOWED)
@@ -39,24 +57,17 @@ def test_options_lists_the_methods(api: Api, path: str):
     assert (response.status, response.headers["allow"]) == (204, ALLOWED[path])
 
 
-@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city"])
-def test_options_needs_a_key(harness: Harness, path: str):
-    assert harness.client().send("OPTIONS", path).status_and_code == (401, "unauthorized")
-
-
-@pytest.mark.parametrize(("method", "path"), REFUSED)
-def test_a_method_that_the_resource_does_not_have_is_rejected(
-    api: Api, city, method: str, path: str
-):
+@pytest.mark.parametrize("path", ALLOWED)
+def test_a_method_that_the_resource_does_not_have_is_rejected(api: Api, city, path: str):
     before = api.state()
-    response = api.send(method, path, "{}" if method in {"POST", "PUT", "PATCH"} else "")
-    assert response.status_and_code == (405, "method_not_allowed")
-    assert response.headers["allow"] == ALLOWED[path]
+    for method in set(METHODS) - set(ALLOWED[path].split(", ")):
+        response = api.send(method, path, "{}" if method in {"POST", "PUT", "PATCH"} else "")
+        assert response.status_and_code == (405, "method_not_allowed")
+        assert response.headers["allow"] == ALLOWED[path]
     assert api.state() == before
 
 
-@pytest.mark.parametrize("path", ALLOWED)
-@pytest.mark.parametrize("method", ["BREW", "PROPFIND", "get", "CONNECT", "QUERY", "__init__"])
+@in_pairs(path=ALLOWED.keys(), method=["BREW", "PROPFIND", "get", "CONNECT", "QUERY", "__init__"])
 def test_an_unknown_method_is_rejected_in_the_same_way(
     harness: Harness, api: Api, method: str, path: str
 ):
@@ -72,11 +83,10 @@ def test_an_unknown_method_is_rejected_in_the_same_way(
     assert response.headers["allow"] == ALLOWED[path]
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", FIELDS, f"{FIELDS}/city"])
+@pytest.mark.parametrize("path", [*READS, "/healthz", "/readyz"])
 def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
-    got, head = api.send("GET", path), api.send("HEAD", path)
-    assert (head.status, head.content) == (got.status, b"")
-    assert head.headers["content-length"] == got.headers["content-length"]
+    got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
+    assert (head.status, head.headers, head.content) == (200, got.headers, b"")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +95,30 @@ def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
 def test_head_is_rejected_if_get_is(api: Api, path: str):
     got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
     assert (head.status, head.headers) == (got.status, got.headers)
+
+
+@each_read
+def test_a_current_entity_tag_gets_304(api: Api, city, path: str):
+    etag = api.send("GET", path).etag
+    for form in ("{}", "W/{}", '"a", {}', "*"):
+        for method in ("GET", "HEAD"):
+            response = api.send(method, path, if_none_match=form.format(etag))
+            assert (response.status, response.etag) == (304, etag)
+    assert api.send("GET", path, if_none_match="a").status_and_code == (400, "invalid_parameter")
+
+
+@each_read
+def test_a_read_needs_a_key_and_accepts_its_own_parameters_and_media_type_only(
+    api: Api, city, path: str
+):
+    for key in (None, UNKNOWN_KEY):
+        for method in ("GET", "OPTIONS"):
+            response = api.with_key(key).send(method, path)
+            assert response.status_and_code == (401, "unauthorized")
+    for query in ("?esp=braze", "?unknown=1"):
+        assert api.send("GET", path + query).status_and_code == (400, "invalid_parameter")
+    assert api.send("GET", path, accept="text/html").status_and_code == (406, "not_acceptable")
+    assert api.send("GET", f"{path}/").status_and_code == (404, "not_found")
 
 
 @pytest.mark.parametrize("header", ["x_http_method_override", "x_http_method", "x_method_override"])

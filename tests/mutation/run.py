@@ -47,7 +47,11 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "documents": ("application/documents/conversion.py", "application/*/*documents.py"),
     "application": ("application/*.py", "application/*/*.py"),
     "esp": ("domain/esp/*.py",),
-    "conditions": ("domain/conditions/*.py", "domain/esp/conditions/*.py"),
+    "conditions": (
+        "domain/conditions/*.py",
+        "domain/esp/conditions.py",
+        "domain/esp/comparisons.py",
+    ),
     "content": ("domain/content/*.py", "domain/esp/content/*.py"),
     "storage": (
         *(f"adapters/{folder}/*.py" for folder in ("memory", "relational", "sqlite")),

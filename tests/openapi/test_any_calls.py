@@ -92,9 +92,7 @@ def core(
 
 @settings(max_examples=100)
 @given(st.lists(calls, max_size=25))
-def test_fields_of_other_origins_and_organizations_do_not_change(
-    core: Core, sequence: list[Call]
-) -> None:
+def test_fields_of_other_origins_and_organizations_do_not_change(core: Core, sequence: list[Call]):
     organizations = [_organization(core, name) for name in ("Acme", "Globex")]
     app = create_app(core)
     clients = {

@@ -78,7 +78,7 @@ def generated(document: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def test_a_client_generated_from_the_document_lists_creates_updates_and_deletes(
     generated: str, live: Live
-) -> None:
+):
     def operation(name: str) -> Any:
         return import_module(f"{generated}.api.recipient_fields.{name}")
 
@@ -111,9 +111,7 @@ def test_a_client_generated_from_the_document_lists_creates_updates_and_deletes(
         assert refusal.error.code is models.ErrorCode.NOT_FOUND
 
 
-def test_a_generated_python_client_reads_the_history_and_restores(
-    generated: str, new_live: Live
-) -> None:
+def test_a_generated_python_client_reads_the_history_and_restores(generated: str, new_live: Live):
     authenticated = import_module(f"{generated}.client").AuthenticatedClient
     models = import_module(f"{generated}.models")
     fields = f"{generated}.api.recipient_fields"
@@ -139,7 +137,7 @@ def test_a_generated_python_client_reads_the_history_and_restores(
         assert [field.id for field in then.recipient_fields] == [2, 3]
 
 
-def test_a_generated_python_client_applies_batches(generated: str, new_live: Live) -> None:
+def test_a_generated_python_client_applies_batches(generated: str, new_live: Live):
     models = import_module(f"{generated}.models")
     authenticated = import_module(f"{generated}.client").AuthenticatedClient
     fields = f"{generated}.api.recipient_fields"
@@ -181,9 +179,7 @@ def test_a_generated_python_client_applies_batches(generated: str, new_live: Liv
         ]
 
 
-def test_a_generated_python_client_filters_pages_and_handles_errors(
-    generated: str, new_live: Live
-) -> None:
+def test_a_generated_python_client_filters_pages_and_handles_errors(generated: str, new_live: Live):
     models = import_module(f"{generated}.models")
     authenticated = import_module(f"{generated}.client").AuthenticatedClient
     listing = import_module(f"{generated}.api.recipient_fields.list_recipient_fields")
@@ -233,7 +229,7 @@ def test_a_generated_python_client_filters_pages_and_handles_errors(
 
 def test_a_generated_python_client_compiles_conditions_exports_content_and_checks_recipients(
     generated: str, live: Live
-) -> None:
+):
     models = import_module(f"{generated}.models")
     authenticated = import_module(f"{generated}.client").AuthenticatedClient
 
@@ -278,7 +274,7 @@ def test_a_generated_python_client_compiles_conditions_exports_content_and_check
 
 def test_a_typescript_client_filters_creates_pages_and_handles_errors(
     typescript: Path, new_live: Live, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setenv("SERVICE_URL", new_live.url)
     monkeypatch.setenv("API_KEY", new_live.acme)
 
@@ -306,7 +302,7 @@ def test_a_typescript_client_filters_creates_pages_and_handles_errors(
 
 def test_a_typescript_client_reads_the_history_and_restores(
     typescript: Path, new_live: Live, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setenv("SERVICE_URL", new_live.url)
     monkeypatch.setenv("API_KEY", new_live.acme)
 
@@ -323,7 +319,7 @@ def test_a_typescript_client_reads_the_history_and_restores(
     }
 
 
-def test_curl_requests_headers_only(live: Live) -> None:
+def test_curl_requests_headers_only(live: Live):
     head = subprocess.run(
         ["curl", "-sSI", live.fields, "-H", f"Authorization: Bearer {live.acme}"],
         capture_output=True,
@@ -340,7 +336,7 @@ def test_curl_requests_headers_only(live: Live) -> None:
 
 
 @pytest.mark.parametrize("get", [requests.get, httpx2.get])
-def test_conditional_requests_get_no_body(live: Live, get: Any) -> None:
+def test_conditional_requests_get_no_body(live: Live, get: Any):
     for url in (live.fields, f"{live.fields}/loyalty_tier", f"{live.url}/openapi.json"):
         first = get(url, headers=bearer(live.acme))
         known = {**bearer(live.acme), "If-None-Match": first.headers["ETag"]}
@@ -352,7 +348,7 @@ def test_conditional_requests_get_no_body(live: Live, get: Any) -> None:
         assert again.headers["ETag"] == first.headers["ETag"]
 
 
-def test_following_links_finds_every_field_once(live: Live) -> None:
+def test_following_links_finds_every_field_once(live: Live):
     found: list[str] = []
     with requests.Session() as session:
         session.headers.update(bearer(live.globex))

@@ -38,7 +38,7 @@ def _values(count: int) -> list[str]:
     return [str(number) for number in range(count)]
 
 
-def test_it_is_valid_openapi_3_1(contract: dict[str, Any]) -> None:
+def test_it_is_valid_openapi_3_1(contract: dict[str, Any]):
     OpenAPIV31SpecValidator(contract).validate()
 
     assert contract["openapi"].startswith("3.1.")
@@ -46,7 +46,7 @@ def test_it_is_valid_openapi_3_1(contract: dict[str, Any]) -> None:
 
 def test_it_has_every_route_and_method_except_head_options_and_the_files_of_the_page(
     contract: dict[str, Any], service: Service
-) -> None:
+):
     served = {
         (_without_names(route.path), method.method.lower())
         for route in inspect_routes(service.client.app)
@@ -62,11 +62,11 @@ def test_it_has_every_route_and_method_except_head_options_and_the_files_of_the_
     }
 
 
-def test_no_schema_has_a_default(contract: dict[str, Any]) -> None:
+def test_no_schema_has_a_default(contract: dict[str, Any]):
     assert [part for part in _parts(contract) if "default" in part] == []
 
 
-def test_enumerations_are_shared(contract: dict[str, Any]) -> None:
+def test_enumerations_are_shared(contract: dict[str, Any]):
     enumerations = [tuple(part["enum"]) for part in _parts(contract) if "enum" in part]
     shared = [
         tuple(member.value for member in DataType),
@@ -77,13 +77,13 @@ def test_enumerations_are_shared(contract: dict[str, Any]) -> None:
     assert [enumerations.count(values) for values in shared] == [1, 1, 1]
 
 
-def test_errors_are_shared(contract: dict[str, Any]) -> None:
+def test_errors_are_shared(contract: dict[str, Any]):
     for _, _, operation in operations(contract):
         for status, response in operation["responses"].items():
             assert ("$ref" in response) is (int(status) >= 400)
 
 
-def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]) -> None:
+def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]):
     codes = {
         (code, status)
         for status, response in _errors(contract).items()
@@ -108,14 +108,14 @@ def test_it_has_an_example_of_every_error_code_every_reason_and_a_failed_batch()
 
 def test_every_status_except_405_belongs_to_an_operation(
     contract: dict[str, Any],
-) -> None:
+):
     documented = {int(status) for _, _, o in operations(contract) for status in o["responses"]}
     refused = {status.value for status in STATUSES.values()}
 
     assert refused - documented == {HTTPStatus.METHOD_NOT_ALLOWED}
 
 
-def test_every_response_lists_the_common_headers(contract: dict[str, Any]) -> None:
+def test_every_response_lists_the_common_headers(contract: dict[str, Any]):
     for _, _, operation in operations(contract):
         for response in operation["responses"].values():
             assert {"X-Request-Id", "Cache-Control"} <= _resolved(contract, response)[
@@ -123,14 +123,14 @@ def test_every_response_lists_the_common_headers(contract: dict[str, Any]) -> No
             ].keys()
 
 
-def test_responses_without_a_body_have_no_content(contract: dict[str, Any]) -> None:
+def test_responses_without_a_body_have_no_content(contract: dict[str, Any]):
     for _, _, operation in operations(contract):
         for status, response in operation["responses"].items():
             bodiless = status in {"204", "304"}
             assert ("content" in _resolved(contract, response)) is not bodiless
 
 
-def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -> None:
+def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]):
     for path, _, operation in operations(contract):
         needs_key = operation.get("security", contract["security"]) == [{"api_key": []}]
         assert needs_key is path.startswith("/api/")
@@ -153,7 +153,7 @@ def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]) -
 )
 def test_an_operation_has_the_errors_that_follow_from_its_declaration(
     contract: dict[str, Any], method: str, path: str, statuses: list[int]
-) -> None:
+):
     of_all = contract["paths"]["/readyz"]["get"]["responses"].keys() - {"200"}
     responses = contract["paths"][path][method]["responses"].keys() - of_all
 
@@ -162,7 +162,7 @@ def test_an_operation_has_the_errors_that_follow_from_its_declaration(
 
 def test_its_parameters_that_take_several_values_are_those_of_the_service(
     contract: dict[str, Any],
-) -> None:
+):
     parameters = _parameters(contract, FIELDS, "get")
     arrays = {name: p for (_, name), p in parameters.items() if p["schema"].get("type") == "array"}
 
@@ -172,7 +172,7 @@ def test_its_parameters_that_take_several_values_are_those_of_the_service(
         assert parameter.get("explode", True) is True
 
 
-def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> None:
+def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]):
     schemas = contract["components"]["schemas"]
 
     assert schemas["DataType"]["enum"] == [data_type.value for data_type in DataType]
@@ -184,7 +184,7 @@ def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]) -> Non
     }
 
 
-def test_every_example_fits_its_schema(contract: dict[str, Any]) -> None:
+def test_every_example_fits_its_schema(contract: dict[str, Any]):
     seen = list(_examples(contract, contract))
 
     assert len(seen) > len(EXAMPLES)
@@ -222,7 +222,7 @@ def test_every_example_fits_its_schema(contract: dict[str, Any]) -> None:
 )  # fmt: skip
 def test_its_rules_for_members_are_those_of_the_service(
     contract: dict[str, Any], service: Service, member: str, fits: object, breaks: object
-) -> None:
+):
     field = {"name": "Shop", "key": "shop", "data_type": "text"}
     draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
     for value, status in ((fits, 201), (breaks, 422)):
@@ -245,7 +245,7 @@ def test_its_rules_for_members_are_those_of_the_service(
 )
 def test_its_rules_for_allowed_values_are_those_of_the_service(
     contract: dict[str, Any], service: Service, data_type: str, fits: object, breaks: object
-) -> None:
+):
     draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
     for value, status in ((fits, 201), (breaks, 422)):
         body = {"name": "Shop", "data_type": data_type, "allowed_values": [value]}
@@ -254,7 +254,7 @@ def test_its_rules_for_allowed_values_are_those_of_the_service(
         assert response.status_code == status
 
 
-def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]) -> None:
+def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]):
     draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
     body = {"name": "Newsletter", "data_type": "boolean"}
 
@@ -262,7 +262,7 @@ def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]) -> None
     assert not draft.is_valid({**body, "allowed_values": [True]})
 
 
-def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any]) -> None:
+def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any]):
     member = contract["components"]["schemas"]["RecipientField"]["properties"]["esp_field_name"]
 
     assert member["maxLength"] == MAX_ESP_FIELD_NAME_LENGTH
@@ -287,7 +287,7 @@ def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any
 )
 def test_its_rules_for_parameters_are_those_of_the_service(
     contract: dict[str, Any], service: Service, name: str, fits: Any, breaks: Any
-) -> None:
+):
     schema = _parameters(contract, FIELDS, "get")["query", name]["schema"]
     for value, status in ((fits, 200), (breaks, 400)):
         assert _validator(contract, schema).is_valid(_read(schema, value)) is (status == 200)
@@ -300,7 +300,7 @@ def test_its_rules_for_parameters_are_those_of_the_service(
 )
 def test_its_rules_for_preconditions_are_those_of_the_service(
     contract: dict[str, Any], service: Service, fits: str, breaks: str
-) -> None:
+):
     schema = _parameters(contract, FIELD, "delete")["header", "If-Match"]["schema"]
     for value, malformed in ((fits, False), (breaks, True)):
         assert _validator(contract, schema).is_valid(value) is not malformed
@@ -308,7 +308,7 @@ def test_its_rules_for_preconditions_are_those_of_the_service(
         assert (response.status_code == 400) is malformed
 
 
-def test_the_command_line_prints_it(contract: dict[str, Any]) -> None:
+def test_the_command_line_prints_it(contract: dict[str, Any]):
     printed = CliRunner().invoke(main, ["openapi"], catch_exceptions=False)
 
     assert json.loads(printed.output) == contract

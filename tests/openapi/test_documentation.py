@@ -28,7 +28,7 @@ def keyless_client(service: Service) -> ApiClient:
 @pytest.mark.parametrize(("path", "media_type"), [*PAGES.items(), *FILES.items()])
 def test_it_needs_no_key_and_has_an_entity_tag(
     keyless_client: ApiClient, path: str, media_type: str
-) -> None:
+):
     response = keyless_client.request("GET", path)
     head = keyless_client.request("HEAD", path)
     again = keyless_client.request("GET", path, headers={"If-None-Match": response.headers["etag"]})
@@ -45,19 +45,19 @@ def test_it_needs_no_key_and_has_an_entity_tag(
 
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
-def test_options_reports_the_methods(keyless_client: ApiClient, path: str) -> None:
+def test_options_reports_the_methods(keyless_client: ApiClient, path: str):
     response = keyless_client.request("OPTIONS", path)
 
     assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 
 
-def test_openapi_json_is_the_document(keyless_client: ApiClient, contract: dict[str, Any]) -> None:
+def test_openapi_json_is_the_document(keyless_client: ApiClient, contract: dict[str, Any]):
     assert keyless_client.request("GET", "/openapi.json").json == contract
 
 
 def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(
     keyless_client: ApiClient,
-) -> None:
+):
     page = keyless_client.request("GET", "/docs")
     policy = dict(
         directive.split(" ", 1) for directive in page.headers["content-security-policy"].split("; ")
@@ -70,7 +70,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(
     assert re.findall(r"<script[^>]*>[^<]", page.text) == []
 
 
-def test_the_page_s_links_are_served(keyless_client: ApiClient) -> None:
+def test_the_page_s_links_are_served(keyless_client: ApiClient):
     links = re.findall(r'(?:href|src)="([^"]+)"', keyless_client.request("GET", "/docs").text)
 
     assert {f"/{link}" for link in links} == {"/openapi.json", *FILES}
@@ -89,7 +89,7 @@ BROWSERS = [
 @pytest.mark.parametrize("path", ["/", "/?utm_source=mail"])
 def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
     keyless_client: ApiClient, method: str, path: str, accept: str
-) -> None:
+):
     response = keyless_client.request(method, path, headers={"Accept": accept})
 
     assert (response.status_code, response.headers["location"]) == (302, "/docs")
@@ -112,7 +112,7 @@ def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
 @pytest.mark.filterwarnings("ignore:Unknown REQUEST_METHOD")
 def test_other_requests_for_the_address_get_404(
     keyless_client: ApiClient, method: str, path: str, accept: str | None
-) -> None:
+):
     headers = {} if accept is None else {"Accept": accept}
     response = keyless_client.request(method, path, headers=headers)
 
@@ -120,7 +120,7 @@ def test_other_requests_for_the_address_get_404(
     assert "location" not in response.headers
 
 
-def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]) -> None:
+def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]):
     assert "/" not in contract["paths"]
 
 
@@ -128,7 +128,7 @@ def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]) -> Non
     "name",
     ["", "..", "index.html", "swagger-ui.css.map", "START.JS", "%2e%2e", "..%2f__init__.py", "a/b"],
 )
-def test_other_files_are_not_found(keyless_client: ApiClient, name: str) -> None:
+def test_other_files_are_not_found(keyless_client: ApiClient, name: str):
     response = keyless_client.request("GET", f"/docs/{name}")
 
     assert (response.status_code, response.json["error"]["code"]) == (404, "not_found")
@@ -147,11 +147,11 @@ def test_other_files_are_not_found(keyless_client: ApiClient, name: str) -> None
 )
 def test_the_accept_header_is_respected(
     keyless_client: ApiClient, path: str, accept: str, status: int
-) -> None:
+):
     assert keyless_client.request("GET", path, headers={"Accept": accept}).status_code == status
 
 
-def test_a_406_names_the_media_type_of_the_page(keyless_client: ApiClient) -> None:
+def test_a_406_names_the_media_type_of_the_page(keyless_client: ApiClient):
     response = keyless_client.request("GET", "/docs", headers={"Accept": "application/json"})
     assert (
         response.json["error"]["message"] == "The service sends text/html. Accept that media type."
@@ -159,9 +159,7 @@ def test_a_406_names_the_media_type_of_the_page(keyless_client: ApiClient) -> No
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_it_accepts_no_parameters_and_no_other_methods(
-    keyless_client: ApiClient, path: str
-) -> None:
+def test_it_accepts_no_parameters_and_no_other_methods(keyless_client: ApiClient, path: str):
     assert keyless_client.request("GET", path, params={"version": "1"}).status_code == 400
     response = keyless_client.request("POST", path)
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
@@ -169,7 +167,7 @@ def test_it_accepts_no_parameters_and_no_other_methods(
 
 def test_without_the_viewer_the_page_names_the_missing_package(
     keyless_client: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     documentation.page_file.cache_clear()
     monkeypatch.setattr(documentation, "find_spec", lambda _name: None)
 

@@ -75,7 +75,7 @@ SERVER_ERRORS = {
 
 def test_the_examples_of_operations_are_the_real_responses(
     contract: dict[str, Any], new_service: Callable[[], Service]
-) -> None:
+):
     examples = {
         (operation["operationId"], int(status), name): example["value"]
         for item in contract["paths"].values()
@@ -107,7 +107,7 @@ def test_the_examples_of_operations_are_the_real_responses(
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - SERVER_ERRORS))
 def test_the_examples_of_errors_are_the_real_responses(
     contract: dict[str, Any], new_service: Callable[[], Service], name: str
-) -> None:
+):
     problem = EXAMPLES[name]
     described = next(
         item

@@ -26,7 +26,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("language", COMMANDS)
-def test_the_examples_run_in_the_order_of_the_page(language: str) -> None:
+def test_the_examples_run_in_the_order_of_the_page(language: str):
     with live_service("memory:") as live:
         page = httpx2.get(f"{live.url}/docs").text
         programs = re.findall(
@@ -48,7 +48,7 @@ def test_the_examples_run_in_the_order_of_the_page(language: str) -> None:
     assert statuses == [STATUSES[request.method] for request in FIRST_OPERATIONS]
 
 
-def test_the_page_shows_the_six_operations_on_fields_first(contract: dict[str, Any]) -> None:
+def test_the_page_shows_the_six_operations_on_fields_first(contract: dict[str, Any]):
     paths = contract["paths"]
     operations = [
         (method.upper(), path)

@@ -35,9 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_every_response_conforms_to_the_document(
-    storage: str, server_url: str, tmp_path: Path
-) -> None:
+def test_every_response_conforms_to_the_document(storage: str, server_url: str, tmp_path: Path):
     sent = seed = 0
     while sent < REQUESTS:
         seed += 1

@@ -18,9 +18,9 @@ from ...content.system_values import SystemValue
 from ...content.warning_codes import WarningCode, WarningKind
 from ...errors import Rule
 from ..conversion.outcomes import find_blocks
-from ..esps import Esp
 from ..languages.blocks import Tag, build_tree
 from ..languages.tree import Filtered, Opaque, Output, Path, Unread, find_unread
+from ..names import Esp
 from ..profiles import Profiles
 from ..profiles.profile import Profile, SystemCode
 from ..recognition.judging import Finding, Reading, Reason, TextTag

@@ -18,12 +18,18 @@ from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
-from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.conditions import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
 from .insertions import HtmlInValues, Insertion, Insertions
 from .links import find_links
 from .report import Report
-from .resolver import OTHERWISE, THEN, CodeResolver, CompiledConditions
+from .resolver import (
+    OTHERWISE,
+    THEN,
+    CodeResolver,
+    UsedFields,
+    find_guarded,
+)
 from .surroundings import (
     NativeTags,
     find_refused_end,
@@ -31,7 +37,6 @@ from .surroundings import (
     separate_end_of_block,
     separate_start,
 )
-from .used_fields import UsedFields, find_guarded
 
 MAX_EXPORTED_LENGTH = 4_194_304
 """The number of characters in exported content. Some languages require copies of a block's text."""
@@ -58,21 +63,19 @@ class Rendering:
         html: HtmlInValues,
         used: UsedFields,
         report: Report,
-        sent_by: str | None,
     ) -> None:
-        self._sent_by, self._resolver = sent_by, resolver
+        self._resolver, self._sent_by = resolver, resolver.scope.sent_by
         self._profile, self._title = html.profile, html.profile.title
         self._surface = html.surface
         self._content, self._places = content, content.html
         self._used, self._report = used, report
         self._insertions = Insertions(html, resolver.profiles)
-        self._conditions = CompiledConditions(self._profile, resolver)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
         if self._places.is_mjml:
-            self._warn_of_mjml(self._native_tags.starts())
+            self._warn_of_mjml(self._native_tags.starts)
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
         """Return the code of the nodes. In a block, tags are directly before and after them."""
@@ -267,7 +270,7 @@ class Rendering:
         others = [self.render(each.nodes, in_block=not is_raw) for each in block.branches[1:]]
         if form is None or not items:
             return ""
-        for code, message in data_caveats(self._profile, None, outer.sent_by):
+        for code, message in data_caveats(self._profile, None, self._sent_by):
             self._report.warn(block.start, code, message)
         slots = {"ITEMS": items, "VARIABLE": rename(self._profile, block.variable)}
 
@@ -306,7 +309,7 @@ class Rendering:
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
-            compiled = self._conditions.get(condition, has_otherwise=otherwise.length > 0)
+            compiled = self._resolver.compile(condition, has_otherwise=otherwise.length > 0)
         except NotExpressible as error:
             place = error.position
             offset = start if place is None else self._content.lines.offset_of(place)

@@ -27,7 +27,7 @@ from ...conditions.syntax import format_condition
 from ...content import WarningCode
 from ...data_paths import LOOP, DataPath
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import Feature
+from ..languages.conditions import Feature
 from ..languages.tree import Call, Expression, Filter, Filtered, Literal, Operation, Path, Special
 from ..profiles.profile import Profile, Syntax
 from .code import DEFAULT, SLOT, match_code, read_test

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...arguments import require_type
 from ..errors import MissingProfile
-from ..esps import Esp
+from ..names import Esp
 
 if TYPE_CHECKING:
     from .profile import Profile

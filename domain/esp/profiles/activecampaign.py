@@ -7,15 +7,14 @@ import re
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature
-from ..languages.conditions.writers import write_alternatives
+from ..languages.condition_writers import write_alternatives
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature
 from ..languages.percent_tags import read_percent_tags
+from ..names import Esp
 from . import shared
 from .profile import (
     AdjacentText,
     Creation,
-    Evidence,
     FilterLanguage,
     FilterRefusal,
     Form,
@@ -78,7 +77,7 @@ PROFILE = Profile(
         creation=Creation(
             "Create a field with the personalization tag NAME: POST /api/3/fields. Then add it to"
             " the lists: POST /api/3/fieldRels.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(

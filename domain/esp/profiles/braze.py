@@ -7,9 +7,9 @@ from functools import partial
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
 from ..languages.liquid import LiquidWords, read_liquid
 from ..languages.paths import write_liquid
+from ..names import Esp
 from . import liquid, shared
 from .profile import (
     Creation,
@@ -17,7 +17,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -93,7 +92,7 @@ PROFILE = Profile(
         creation=Creation(
             "Add the custom attribute NAME in the dashboard, or set it for a user: POST"
             " /users/track.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

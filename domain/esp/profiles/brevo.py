@@ -8,18 +8,17 @@ from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, Feature, Missing
-from ..languages.conditions.writers import write_alternatives
+from ..languages.condition_writers import write_alternatives
+from ..languages.conditions import Atom, Caveat, Feature, Missing
 from ..languages.paths import write_django
 from ..languages.pongo2 import read_pongo2
+from ..names import Esp
 from . import django, shared
 from .profile import (
     Creation,
     Engine,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -86,7 +85,7 @@ PROFILE = Profile(
         capitals=True,
         creation=Creation(
             "Create the contact attribute NAME: POST /v3/contacts/attributes/normal/NAME.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(

@@ -7,10 +7,10 @@ from attrs import evolve
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, Feature
+from ..languages.conditions import Caveat, Feature
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
+from ..names import Esp
 from . import liquid, shared
 from .profile import (
     WORD,
@@ -19,7 +19,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -77,7 +76,7 @@ PROFILE = Profile(
         lists_fields_in_use_only=True,
         creation=Creation(
             "Set the attribute NAME of a person, which creates it: PUT /api/v1/customers/{id}.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(
@@ -85,10 +84,7 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
-        with_default=(
-            '{% if EXPRESSION != nil and EXPRESSION != "" %}{{EXPRESSION}}{% else %}DEFAULT'
-            "{% endif %}"
-        ),
+        with_default=_IF_SET + "{{EXPRESSION}}{% else %}DEFAULT{% endif %}",
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms=liquid.SHOWN_FORMS,

@@ -6,7 +6,8 @@ import re
 
 from ...content import WarningCode
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import (
+from ..languages.condition_writers import write_normal_form
+from ..languages.conditions import (
     Atom,
     Caveat,
     ConditionLanguage,
@@ -14,7 +15,6 @@ from ..languages.conditions.code_parts import (
     Missing,
     Reading,
 )
-from ..languages.conditions.writers import write_normal_form
 from . import shared
 from .profile import AdjacentText, Engine, LoopForm, words
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from ...content import WarningCode
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage
-from ..languages.conditions.writers import write_nested_blocks
+from ..languages.condition_writers import write_nested_blocks
+from ..languages.conditions import Atom, Caveat, ConditionLanguage
 from .profile import AdjacentText, Engine, words
 
 HELPERS = words("and each else if or unless")

@@ -6,18 +6,17 @@ from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature, Missing
-from ..languages.conditions.writers import write_inline
+from ..languages.condition_writers import write_inline
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature, Missing
 from ..languages.hubl import read_hubl
 from ..languages.paths import write_hubl
+from ..names import Esp
 from . import django, shared
 from .profile import (
     Creation,
     Engine,
     EventData,
     EventWay,
-    Evidence,
     FilterLanguage,
     FilterRefusal,
     Form,
@@ -60,7 +59,7 @@ PROFILE = Profile(
         # github.com/HubSpot/hubspot-api-nodejs and developers.hubspot.com/docs/api/crm/contacts
         standard_fields={"first_name": "firstname", "last_name": "lastname", "email": "email"},
         creation=Creation(
-            "Create the contact property NAME: POST /crm/v3/properties/contacts.", Evidence.VENDOR
+            "Create the contact property NAME: POST /crm/v3/properties/contacts.", Strength.VENDOR
         ),
     ),
     insertion=Insertion(

@@ -9,10 +9,10 @@ from ...content import WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, Feature, Reading
+from ..languages.conditions import Atom, Caveat, Feature, Reading
 from ..languages.handlebars import read_feeds, read_handlebars
 from ..languages.paths import write_handlebars
+from ..names import Esp
 from . import handlebars, shared
 from .profile import (
     Creation,
@@ -20,7 +20,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -98,7 +97,7 @@ PROFILE = Profile(
         # No source establishes the name of a standard field, so all are derived from keys.
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

@@ -10,10 +10,10 @@ from ...content import WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Caveat, Feature, Reading
+from ..languages.conditions import Caveat, Feature, Reading
 from ..languages.django import BLANK_AFTER_COLON, read_django
 from ..languages.paths import write_with_lookup
+from ..names import Esp
 from . import django, shared
 from .profile import (
     Creation,
@@ -22,7 +22,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -84,7 +83,7 @@ PROFILE = Profile(
         lists_fields_in_use_only=True,
         creation=Creation(
             "Set the property NAME of a profile, which creates it: POST /api/profile-import.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

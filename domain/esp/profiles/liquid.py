@@ -6,8 +6,8 @@ import re
 
 from ...content.filters import FilterName
 from ...fields.values import DataType
-from ..languages.conditions.code_parts import Atom, ConditionLanguage, Missing, Reading
-from ..languages.conditions.writers import write_with_flags
+from ..languages.condition_writers import write_with_flags
+from ..languages.conditions import Atom, ConditionLanguage, Missing, Reading
 from . import shared
 from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, LoopForm, words
 

@@ -8,17 +8,16 @@ from ...conditions import Operator
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature
-from ..languages.conditions.writers import write_nested_blocks
+from ..languages.condition_writers import write_nested_blocks
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature
 from ..languages.merge_tags import read_merge_tags
+from ..names import Esp
 from . import shared
 from .profile import (
     AdjacentText,
     Creation,
     Dropped,
     EmailOnly,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -100,7 +99,7 @@ PROFILE = Profile(
         creation=Creation(
             "Add a merge field with the tag NAME to the audience:"
             " POST /3.0/lists/{list_id}/merge-fields.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(

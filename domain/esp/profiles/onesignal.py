@@ -7,10 +7,10 @@ from attrs import evolve
 from ...content import Surface
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..esps import Esp
-from ..languages.conditions.code_parts import Feature
+from ..languages.conditions import Feature
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
+from ..names import Esp
 from . import liquid, shared
 from .profile import (
     Creation,
@@ -18,7 +18,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -68,7 +67,7 @@ PROFILE = Profile(
         creation=Creation(
             "Set the tag NAME of a user, which creates it: PATCH"
             " /apps/{app_id}/users/by/{alias_label}/{alias_id}.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

@@ -21,10 +21,10 @@ from ...content import Surface
 from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
 from ..languages.blocks import Language, Tag, find_places
-from ..languages.conditions.code_parts import ConditionLanguage
+from ..languages.conditions import ConditionLanguage
 from ..languages.paths import PathWriter
+from ..names import Esp
 
 __all__ = ["Profile"]
 
@@ -110,7 +110,7 @@ class Engine(Enum):
 
 
 class Strength(Enum):
-    """Who says what a code means."""
+    """Who says what a code or an instruction means."""
 
     VENDOR = "the vendor"
     ENGINE = "an engine that the vendor names"
@@ -184,22 +184,22 @@ class Form:
 
 @frozen
 class Creation:
-    """The instruction to create the field NAME at the ESP, and what it relies on."""
+    """The instruction to create the field NAME at the ESP, and who says that."""
 
     instruction: str
-    evidence: Evidence
+    strength: Strength
 
     def explain(self, name: str = "NAME") -> str:
         """Return the sentences that say how a person creates a field with this name."""
-        return f"{self.instruction.replace('NAME', name)}{self.evidence.value}"
+        return f"{self.instruction.replace('NAME', name)}{_EVIDENCE[self.strength]}"
 
 
-class Evidence(Enum):
-    """What an instruction relies on. The values are the sentences that follow it."""
-
-    VENDOR = ""
-    THIRD_PARTY = " A third party describes this request."
-    UNCONFIRMED = " No page of the vendor confirms this: try it in your account first."
+_EVIDENCE = {
+    Strength.VENDOR: "",
+    Strength.SECONDARY: " A third party describes this request.",
+    Strength.NONE: " No page of the vendor confirms this: try it in your account first.",
+}
+"""The sentences that follow an instruction."""
 
 
 # The insertion of fields

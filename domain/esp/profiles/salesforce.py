@@ -10,10 +10,10 @@ from ...content import Surface, WarningCode
 from ...content.filters import DateStyle, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
 from ..languages.ampscript import read_ampscript
-from ..languages.conditions.code_parts import Atom, Caveat, ConditionLanguage, Feature, Reading
-from ..languages.conditions.writers import write_inline
+from ..languages.condition_writers import write_inline
+from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature, Reading
+from ..names import Esp
 from . import shared
 from .profile import (
     AdjacentText,
@@ -21,7 +21,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -83,9 +82,7 @@ PROFILE = Profile(
         # Secondary sources establish this name.
         standard_fields={"email": "emailaddr"},
         unlisted=frozenset({"emailaddr"}),
-        creation=Creation(
-            "Add the field NAME to the data extension of the email.", Evidence.UNCONFIRMED
-        ),
+        creation=Creation("Add the field NAME to the data extension of the email.", Strength.NONE),
     ),
     insertion=Insertion(
         source=(

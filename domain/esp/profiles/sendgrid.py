@@ -9,10 +9,10 @@ from ...content import WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
-from ..esps import Esp
-from ..languages.conditions.code_parts import Atom, Caveat, Feature, Reading
+from ..languages.conditions import Atom, Caveat, Feature, Reading
 from ..languages.handlebars import read_handlebars, read_substitutions
 from ..languages.paths import write_handlebars
+from ..names import Esp
 from . import handlebars, shared
 from .profile import (
     Creation,
@@ -20,7 +20,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -89,7 +88,7 @@ PROFILE = Profile(
             "country": "country",
         },
         creation=Creation(
-            "Create the custom field NAME: POST /v3/marketing/field_definitions.", Evidence.VENDOR
+            "Create the custom field NAME: POST /v3/marketing/field_definitions.", Strength.VENDOR
         ),
     ),
     insertion=Insertion(

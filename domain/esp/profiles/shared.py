@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ...conditions import Operator
 from ...content import WarningCode
 from ...content.filters import DateStyle, FilterName
-from ..languages.conditions.code_parts import Atom, Caveat, Feature
+from ..languages.conditions import Atom, Caveat, Feature
 from .profile import FilterRefusal
 
 # Sources

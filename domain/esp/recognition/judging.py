@@ -9,8 +9,8 @@ from functools import cache, cached_property
 
 from attrs import define, evolve, frozen
 
-from ..esps import Esp
 from ..languages.blocks import Certainty, Tag
+from ..names import Esp
 from ..profiles import Profiles
 from ..profiles.profile import Profile, Syntax, Vocabulary
 from .words import NAMED_BY_USERS, Path, Shown, TagRole, Words, find_shown

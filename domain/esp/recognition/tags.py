@@ -9,16 +9,15 @@ from heapq import merge
 from itertools import islice
 from operator import attrgetter
 
-from attrs import define, frozen
+from attrs import define
 
 from ...arguments import require_type
-from ..esps import Esp
-from ..languages.blocks import Language, Tag, find_places
-from ..languages.sender_tags import read_sender_tags
+from ..languages.blocks import Certainty, Language, Tag, find_places, scan
+from ..languages.tree import Output, Path
+from ..names import Esp
 from ..profiles import BUILT_IN, Profiles
 from ..profiles.profile import Profile, Syntax
 from .judging import Fit, Reading, TextTag, has_braces
-from .words import Shown, TagRole
 
 __all__ = ["recognize_dialects"]
 
@@ -145,52 +144,6 @@ def _end(text: str, start: Start, target: Esp | None) -> int | None:
     return min(ends, default=None)
 
 
-@frozen
-class RecognizedTag:
-    """A tag in a text.
-
-    `dialects` are the ESPs that can read it, the most likely first. `role`, `names` and
-    `system_names` are what the first of them reads. `start` and `end` are offsets.
-    """
-
-    start: int
-    end: int
-    text: str
-    dialects: tuple[Esp, ...]
-    role: TagRole
-    names: tuple[str, ...] = ()
-    system_names: tuple[str, ...] = ()
-
-
-def recognize(
-    text: str, esp: Esp | None = None, profiles: Profiles = BUILT_IN
-) -> Iterator[RecognizedTag]:
-    """Yield the tags of all dialects in the text, in order.
-
-    If `esp` is given, each tag is read as the ESP reads it, if it can. The time is proportional to
-    the length of the text.
-    """
-    require_type(str, text=text)
-    require_type(Esp | None, esp=esp)
-    require_type(Profiles, profiles=profiles)
-    for tag in find_text_tags(text, profiles, esp):
-        if tag.readings:
-            own = None if esp is None else tag.readings.get(esp)
-            dialects = tag.dialects
-            if own is None or not own.is_read:
-                own = next((tag.readings[each] for each in dialects), None)
-            shown = Shown(TagRole.NONE) if own is None else own.shown
-            yield RecognizedTag(
-                tag.start,
-                tag.end,
-                tag.text,
-                dialects,
-                shown.role,
-                shown.names,
-                shown.system_names,
-            )
-
-
 def recognize_dialects(insertion_code: str, profiles: Profiles = BUILT_IN) -> tuple[Esp, ...]:
     """Return the ESPs in whose dialects the code can be written, the most likely first.
 
@@ -263,3 +216,33 @@ def is_certainly_foreign(profiles: Profiles, profile: Profile, code: str) -> boo
     if variable is None:
         return True
     return variable["path"] is not None and not all(each.any_name for each in others)
+
+
+# Tags of senders that are no ESP here
+
+_SENDER_TAG = re.compile(
+    r"""
+      (?<![{$])\{
+        (?P<braces>[!$]?[A-Za-z_][\w.]{2,99}(?:=[\w.]{1,100}(?:\|[^{}\n|]{0,100})?)?)
+      \}(?!\})
+    | \[(?P<brackets>[A-Za-z_]\w{0,99}),\s{0,9}fallback=[^\[\]\n]{0,100}\]
+    | \[\[(?:data|var):(?P<data>\w{1,100})(?::"[^"\n]{0,100}")?\]\]
+    | %recipient\.(?P<percent>\w{1,100})%
+    """,
+    re.ASCII | re.VERBOSE,
+)
+"""Mautic: https://docs.mautic.org/en/channels/variables, Campaign Monitor:
+https://help.campaignmonitor.com/personalize-emails, Account Engagement (Pardot): `{!Field}`,
+MailerLite: `{$name}`, Mailgun: https://documentation.mailgun.com/docs/mailgun/user-manual,
+Mailjet's data: `[[data:name:"text"]]`."""
+
+
+def read_sender_tags(text: str) -> Iterator[Tag]:
+    """Yield the tags of senders that are no ESP here, in order. All of them can be text."""
+    return scan(text, _SENDER_TAG, _read_sender_tag)
+
+
+def _read_sender_tag(tag: re.Match[str]) -> Tag:
+    start, end = tag.span()
+    name = Path((tag[tag.lastgroup or 0],))
+    return Tag(start, end, (Output(start, end, name),), Certainty.POSSIBLE)

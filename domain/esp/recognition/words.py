@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import takewhile
 from typing import TypeAlias, TypeGuard
@@ -26,7 +26,7 @@ from ..languages.tree import (
     Output,
     Unread,
 )
-from ..profiles.profile import Syntax, Vocabulary
+from ..profiles.profile import Profile, Syntax, Vocabulary
 
 Path: TypeAlias = tuple[str, ...]
 """The parts of a path: `a["b"].c` has three. The first one is its root."""
@@ -192,6 +192,23 @@ class Words:
                 self.paths.append(tuple(text.split(".")))
         self._add(*call.arguments, *(value for _, value in call.named))
         self.in_calls.update(self.paths[first:])
+
+
+@frozen
+class Variables:
+    """The variables of Salesforce in a text, in small letters: as they are read, and those set."""
+
+    read: Mapping[str, str]
+    assigned: frozenset[str]
+
+
+def find_variables(profile: Profile, text: str) -> Variables:
+    """Return the variables in a text that is written in the languages of the ESP."""
+    words = [Words.of(tag, profile.vocabulary) for tag in profile.find_tags(text)]
+    paths = (path for each in words for path in (*each.paths, *each.arguments))
+    names = (root for root, *_ in paths if root.startswith("@") and not root.startswith("@@"))
+    assigned = (name.lower() for each in words for name in each.sets)
+    return Variables({name.lower(): name for name in names}, frozenset(assigned))
 
 
 class TagRole(Enum):

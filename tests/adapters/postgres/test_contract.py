@@ -36,11 +36,19 @@ from .field_counts import require_exact_counters
 
 
 class TestPostgresStorage(StorageContract):
-    @pytest.fixture
-    def storage(self, database: str) -> Iterator[PostgresStorage]:
-        with closing(PostgresStorage(database)) as storage:
+    rounds = settings().max_examples
+    """Fewer in `make test` than in `make test-all`."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def storage(cls, shared_database: str) -> Iterator[PostgresStorage]:
+        with closing(PostgresStorage(shared_database)) as storage:
             yield storage
-        require_exact_counters(database)
+        require_exact_counters(shared_database)
+
+    @pytest.fixture
+    def storage_to_close(self, shared_database: str) -> PostgresStorage:
+        return PostgresStorage(shared_database)
 
 
 @pytest.mark.slow
@@ -49,11 +57,12 @@ class TestPostgresPlans(
 ):
     """Changes and creations without the fast ways, which other cases use as the service does."""
 
-    @pytest.fixture
-    def storage(self, database: str) -> Iterator[PostgresStorage]:
-        with closing(PostgresStorage(database, prepare=False)) as storage:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def storage(cls, shared_database: str) -> Iterator[PostgresStorage]:
+        with closing(PostgresStorage(shared_database, prepare=False)) as storage:
             yield storage
-        require_exact_counters(database)
+        require_exact_counters(shared_database)
 
 
 class TestPostgresDurability(StorageDurabilityContract):

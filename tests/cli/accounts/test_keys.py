@@ -5,34 +5,28 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from functools import partial
+from shlex import quote
 from typing import Any
 
 import pytest
 
-from recipient_fields.application import Core
-from recipient_fields.domain import OrganizationId, PlainKey, parse_instant
+from recipient_fields.domain import PlainKey, parse_instant
 
-from ...support.command_line import NOT_CONFIRMED, CommandLine
+from ...http.stories import stories
+from ...support.command_line import NOT_CONFIRMED
+from ..stories import Commands, Story, assert_refused
 
-CONFIRMED = ("--organization", 1, "--yes")
+CREATE = "keys create --name Backend"
 
 
 @pytest.fixture
-def created(cli: CommandLine, acme: OrganizationId) -> dict[str, Any]:
+def created(commands: Commands) -> dict[str, Any]:
     """Create a key, and return it as `create` prints it."""
-    run = cli("keys", "create", "--organization", acme, "--name", "Backend", "--json")
-    key: dict[str, Any] = run.document()["api_key"]
-    return key
+    return dict(commands(f"{CREATE} --json").document()["api_key"])
 
 
-def listed(cli: CommandLine, organization: OrganizationId) -> list[dict[str, Any]]:
-    keys: list[dict[str, Any]]
-    keys = cli("keys", "list", "--organization", organization, "--json").document()["api_keys"]
-    return keys
-
-
-def lifetime(key: dict[str, Any]) -> timedelta:
-    return parse_instant(key["expires_at"]) - parse_instant(key["created_at"])
+def listed(commands: Commands) -> list[dict[str, Any]]:
+    return list(commands("keys list --json").document()["api_keys"])
 
 
 def test_create_prints_the_full_key_and_its_members(created: dict[str, Any]) -> None:
@@ -43,98 +37,59 @@ def test_create_prints_the_full_key_and_its_members(created: dict[str, Any]) -> 
     assert created == {"id": 1, "name": "Backend", "access": "read_write"}
 
 
-def test_create_without_json_prints_only_the_key_to_standard_output(
-    cli: CommandLine, acme: OrganizationId
+@stories(
+    {
+        "90 days": Story(CREATE, ("read_write", timedelta(days=90))),
+        "30 seconds": Story(f"{CREATE} --expires-in 30s", ("read_write", timedelta(seconds=30))),
+        "15 minutes": Story(f"{CREATE} --expires-in 15m", ("read_write", timedelta(minutes=15))),
+        "12 hours": Story(f"{CREATE} --expires-in 12h", ("read_write", timedelta(hours=12))),
+        "7 days": Story(f"{CREATE} --expires-in 007d", ("read_write", timedelta(days=7))),
+        "unlimited": Story(f"{CREATE} --expires-in never", ("read_write", None)),
+        "only for reading": Story(f"{CREATE} --read-only", ("read_only", timedelta(days=90))),
+    }
+)
+def test_a_key_has_the_lifetime_and_the_access_of_the_options(
+    commands: Commands, story: Story
 ) -> None:
-    run = cli("keys", "create", "--organization", acme, "--name", "Backend")
+    created = commands(f"{story.command} --json").document()["api_key"]
+
+    (key,) = listed(commands)
+    end = key["expires_at"]
+    lifetime = None if end is None else parse_instant(end) - parse_instant(key["created_at"])
+    assert (key["access"], lifetime) == story.outcome
+    assert (created["access"], created["expires_at"]) == (key["access"], end)
+
+
+@stories(
+    {
+        "a new key": Story(CREATE, "This is API key 2, valid until {1}. It is not shown again.\n"),
+        "a key that does not expire": Story(
+            f"{CREATE} --expires-in never",
+            "This is API key 2, valid until it is revoked. It is not shown again.\n",
+        ),
+        "the successor of a key": Story(
+            "keys rotate 1 --yes",
+            "This is API key 2, valid until {1}. It is not shown again.\n"
+            "API key 1 is valid until {0}.\n",
+        ),
+    }
+)
+def test_without_json_only_the_key_is_on_standard_output(
+    commands: Commands, created: dict[str, Any], story: Story
+) -> None:
+    run = commands(story.command)
 
     (key,) = run.table()
     assert PlainKey.parse(key) is not None
-    assert re.fullmatch(
-        r"This is API key 1, valid until 2\S+Z\. It is not shown again\.\n", run.err
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ((), timedelta(days=90)),
-        (("--expires-in", "30s"), timedelta(seconds=30)),
-        (("--expires-in", "15m"), timedelta(minutes=15)),
-        (("--expires-in", "12h"), timedelta(hours=12)),
-        (("--expires-in", "007d"), timedelta(days=7)),
-    ],
-)
-def test_a_key_expires_after_the_duration(
-    cli: CommandLine, acme: OrganizationId, options: tuple[str, ...], expected: timedelta
-) -> None:
-    cli("keys", "create", "--organization", acme, "--name", "K", *options)
-
-    (key,) = listed(cli, acme)
-    assert lifetime(key) == expected
-
-
-def test_a_key_that_never_expires_has_no_time_of_expiry(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
-    arguments = ("keys", "create", "--organization", acme, "--name", "K", "--expires-in", "never")
-
-    assert cli(*arguments, "--json").document()["api_key"]["expires_at"] is None
-    assert cli(*arguments).messages() == (
-        "This is API key 2, valid until it is revoked. It is not shown again.\n"
-    )
-    assert [key["expires_at"] for key in listed(cli, acme)] == [None, None]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ("--name", "K", "--expires-in", "999999999d"),
-            "expires_in: A key expires after 1 second to 366 days, or never.",
-        ),
-        (("--name", "\udcff"), "name: "),
-    ],
-    ids=["lifetime", "name"],
-)
-def test_an_invalid_member_is_reported_and_no_key_is_created(
-    cli: CommandLine, acme: OrganizationId, options: tuple[str, ...], message: str
-) -> None:
-    run = cli("keys", "create", "--organization", acme, *options)
-
-    assert run.failure().startswith(message)
-    assert listed(cli, acme) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "12x", "d", "1", "-1d", "+1d", "1.5h", "1 d", "1d ", "1d12h", "1D", "Never"),
-        *("\N{ARABIC-INDIC DIGIT ONE}d", "\udcff"),
-    ],
-)
-def test_an_invalid_duration_is_a_usage_error(
-    cli: CommandLine, acme: OrganizationId, text: str
-) -> None:
-    run = cli("keys", "create", "--organization", acme, "--name", "K", "--expires-in", text)
-
-    message = "Invalid value for '--expires-in': use a duration such as 30s, 15m, 12h or 90d."
-    assert run.usage_error() == message
-
-
-def test_read_only_creates_a_read_only_key(cli: CommandLine, acme: OrganizationId) -> None:
-    arguments = ("keys", "create", "--organization", acme, "--name", "K", "--read-only", "--json")
-
-    assert cli(*arguments).document()["api_key"]["access"] == "read_only"
-    assert [key["access"] for key in listed(cli, acme)] == ["read_only"]
+    assert run.err == story.outcome.format(*(each["expires_at"] for each in listed(commands)))
 
 
 def test_list_prints_every_member_and_never_the_key(
-    cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
+    commands: Commands, created: dict[str, Any]
 ) -> None:
     full = created["key"]
 
-    (key,) = listed(cli, acme)
+    (key,) = listed(commands)
     assert parse_instant(key.pop("created_at")) < parse_instant(key["expires_at"])
     assert key == {
         "id": 1,
@@ -148,23 +103,23 @@ def test_list_prints_every_member_and_never_the_key(
     }
 
 
-def test_list_prints_a_table_without_the_keys(
-    cli: CommandLine, core: Core, acme: OrganizationId
-) -> None:
-    issue = partial(core.administration.issue_key, acme)
+def test_list_prints_a_table_without_the_keys(commands: Commands) -> None:
+    core = commands.core
+    issue = partial(core.administration.issue_key, commands.organization)
     used = issue(name="Used", lifetime=None).plain.reveal()
     core.validator.validate(used)
-    core.administration.revoke_key(acme, issue(name="Revoked").api_key.id)
-    core.administration.rotate_key(acme, issue(name="Replaced").api_key.id, grace=timedelta())
+    core.administration.revoke_key(commands.organization, issue(name="Revoked").api_key.id)
+    replaced = issue(name="Replaced").api_key.id
+    core.administration.rotate_key(commands.organization, replaced, grace=timedelta())
 
-    titles, *rows = cli("keys", "list", "--organization", acme).table()
+    titles, *rows = commands("keys list").table()
 
     assert " ".join(titles.split()) == "ID NAME DISPLAY ACCESS STATE EXPIRES AT LAST USED AT"
-    first, revoked, replaced, successor = (row.split() for row in rows)
-    last_used = listed(cli, acme)[0]["last_used_at"]
+    first, *others = (row.split() for row in rows)
+    last_used = listed(commands)[0]["last_used_at"]
     display = f"{used[:8]}…{used[-4:]}"
     assert first == ["1", "Used", display, "read_write", "active", "never", last_used]
-    assert [(row[1], row[4], row[6]) for row in (revoked, replaced, successor)] == [
+    assert [(row[1], row[4], row[6]) for row in others] == [
         ("Revoked", "revoked", "never"),
         ("Replaced", "expired", "never"),
         ("Replaced", "active", "never"),
@@ -172,28 +127,22 @@ def test_list_prints_a_table_without_the_keys(
 
 
 def test_revoke_prints_the_revoked_key_like_list(
-    cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
+    commands: Commands, created: dict[str, Any]
 ) -> None:
-    revoked = cli("keys", "revoke", created["id"], *CONFIRMED, "--json").document()
+    revoked = commands("keys revoke 1 --yes --json").document()
 
-    assert revoked == {"api_key": listed(cli, acme)[0]}
+    assert revoked == {"api_key": listed(commands)[0]}
     assert revoked["api_key"]["state"] == "revoked"
     assert revoked["api_key"]["revoked_at"] is not None
-
-
-def test_revoke_without_json_names_the_key(cli: CommandLine, created: dict[str, Any]) -> None:
-    assert (
-        cli("keys", "revoke", created["id"], *CONFIRMED).messages()
-        == "Revoked API key 1, Backend.\n"
-    )
+    assert commands("keys revoke 1 --yes").messages() == "Revoked API key 1, Backend.\n"
 
 
 def test_rotate_prints_the_successor_and_when_the_old_key_expires(
-    cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
+    commands: Commands, created: dict[str, Any]
 ) -> None:
-    rotated = cli("keys", "rotate", created["id"], *CONFIRMED, "--json").document()
+    rotated = commands("keys rotate 1 --yes --json").document()
 
-    replaced, successor = listed(cli, acme)
+    replaced, successor = listed(commands)
     full = rotated["api_key"].pop("key")
     assert PlainKey.parse(full) is not None
     assert full != created["key"]
@@ -208,116 +157,94 @@ def test_rotate_prints_the_successor_and_when_the_old_key_expires(
     }
 
 
-@pytest.mark.parametrize(
-    ("grace", "expected"),
-    [([], timedelta(hours=24)), (["--grace", "90s"], timedelta(seconds=90))],
+@stories(
+    {
+        "24 hours": Story("keys rotate 1 --yes", timedelta(hours=24)),
+        "90 seconds": Story("keys rotate 1 --yes --grace 90s", timedelta(seconds=90)),
+    }
 )
 def test_a_replaced_key_is_valid_for_the_grace_period(
-    cli: CommandLine,
-    acme: OrganizationId,
-    created: dict[str, Any],
-    grace: list[str],
-    expected: timedelta,
+    commands: Commands, created: dict[str, Any], story: Story
 ) -> None:
-    cli("keys", "rotate", created["id"], *CONFIRMED, *grace)
+    commands(story.command)
 
-    replaced, successor = listed(cli, acme)
+    replaced, successor = listed(commands)
     end = parse_instant(replaced["expires_at"])
-    assert end - parse_instant(successor["created_at"]) == expected
-
-
-def test_rotate_without_json_prints_only_the_new_key_to_standard_output(
-    cli: CommandLine, acme: OrganizationId, created: dict[str, Any]
-) -> None:
-    run = cli("keys", "rotate", created["id"], *CONFIRMED)
-
-    (key,) = run.table()
-    replaced, _ = listed(cli, acme)
-    assert PlainKey.parse(key) is not None
-    assert run.err.splitlines()[1] == f"API key 1 is valid until {replaced['expires_at']}."
-    assert key not in run.err
+    assert end - parse_instant(successor["created_at"]) == story.outcome
 
 
 NO_KEY = (
     "There is no such API key in this organization. `recipient-fields keys list` shows their ids."
 )
+DURATION = "Invalid value for '--expires-in': use a duration such as 30s, 15m, 12h or 90d."
+REFUSED = {
+    "a key that is not found is not revoked": Story("keys revoke 2 --yes --json", (1, NO_KEY)),
+    "a key that is not found is not rotated": Story("keys rotate 2 --yes --json", (1, NO_KEY)),
+    "a grace period has at most 7 days": Story(
+        "keys rotate 1 --yes --grace 999999999d",
+        (1, "grace: The grace period must be 0 seconds to 7 days."),
+    ),
+    "a lifetime has at most 366 days": Story(
+        f"{CREATE} --expires-in 999999999d",
+        (1, "expires_in: A key expires after 1 second to 366 days, or never."),
+    ),
+    "a name is valid Unicode": Story("keys create --name \udcff", (1, "name: *")),
+    **{
+        f"{command} requires a terminal or --yes": Story(f"keys {command} 1", (1, NOT_CONFIRMED))
+        for command in ("revoke", "rotate")
+    },
+    **{
+        f"{text!a} is no duration": Story(f"{CREATE} --expires-in {quote(text)}", (2, DURATION))
+        for text in (
+            *("", "12x", "d", "1", "-1d", "+1d", "1.5h", "1 d", "1d ", "1d12h", "1D", "Never"),
+            *("\N{ARABIC-INDIC DIGIT ONE}d", "\udcff"),
+        )
+    },
+    **{
+        f"{text!a:.20} is no id": Story(f"keys revoke --yes -- {quote(text)}", (2, "*KEY_ID*"))
+        for text in ("0", "-1", "01", "9007199254740992", "1" * 400, "1.0", "x", "", "\udcff")
+    },
+}
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (("revoke", 2), NO_KEY),
-        (("rotate", 2), NO_KEY),
-        (
-            ("rotate", 1, "--grace", "999999999d"),
-            "grace: The grace period must be 0 seconds to 7 days.",
-        ),
-    ],
-)
-def test_a_key_that_can_not_be_changed_is_reported(
-    cli: CommandLine,
-    acme: OrganizationId,
-    created: dict[str, Any],
-    command: tuple[str | int, ...],
-    message: str,
+@stories(REFUSED)
+def test_a_refused_command_reports_the_reason_and_changes_nothing(
+    commands: Commands, created: dict[str, Any], story: Story
 ) -> None:
-    before = listed(cli, acme)
+    before = listed(commands)
 
-    assert cli("keys", *command, *CONFIRMED, "--json").failure() == message
-    assert listed(cli, acme) == before
-
-
-def test_a_revoked_key_is_not_rotated(cli: CommandLine, created: dict[str, Any]) -> None:
-    cli("keys", "revoke", created["id"], *CONFIRMED)
-
-    run = cli("keys", "rotate", created["id"], *CONFIRMED)
-
-    assert run.failure() == "This API key is no longer active. Create a new one instead."
+    assert_refused(commands(story.command, stdin="y\n"), *story.outcome)
+    assert listed(commands) == before
 
 
-@pytest.mark.parametrize(
-    ("command", "question"),
-    [
-        ("revoke", "Revoke API key 1, Backend ({display}), of organization 1, Acme?"),
-        (
-            "rotate",
-            "Replace API key 1, Backend ({display}), of organization 1, Acme, and let it expire by",
+def test_a_revoked_key_is_not_rotated(commands: Commands, created: dict[str, Any]) -> None:
+    commands("keys revoke 1 --yes")
+
+    failure = commands("keys rotate 1 --yes").failure()
+
+    assert failure == "This API key is no longer active. Create a new one instead."
+
+
+@stories(
+    {
+        "revoke": Story(
+            "keys revoke 1", "Revoke API key 1, Backend ({}), of organization 1, Acme?"
         ),
-    ],
+        "rotate": Story(
+            "keys rotate 1",
+            "Replace API key 1, Backend ({}), of organization 1, Acme, and let it expire by",
+        ),
+    }
 )
-@pytest.mark.parametrize("confirmed", [True, False])
 def test_a_key_is_changed_only_if_the_reply_is_yes(
-    cli: CommandLine,
-    acme: OrganizationId,
-    created: dict[str, Any],
-    command: str,
-    question: str,
-    confirmed: bool,
+    commands: Commands, created: dict[str, Any], story: Story
 ) -> None:
-    before = listed(cli, acme)
-    change = ("keys", command, created["id"], "--organization", "Acme")
+    before = listed(commands)
+    question = story.outcome.format(before[0]["display"])
 
-    run = cli(*change, reply="y\n" if confirmed else "n\n")
-
-    assert run.err.startswith(question.format(display=before[0]["display"]))
-    assert run.status == (0 if confirmed else 1)
-    assert (listed(cli, acme) == before) is not confirmed
-
-
-@pytest.mark.parametrize("command", ["revoke", "rotate"])
-def test_a_key_is_not_changed_without_a_terminal_or_yes(
-    cli: CommandLine, acme: OrganizationId, created: dict[str, Any], command: str
-) -> None:
-    before = listed(cli, acme)
-
-    run = cli("keys", command, created["id"], "--organization", acme, stdin="y\n")
-
-    assert run.failure() == NOT_CONFIRMED
-    assert listed(cli, acme) == before
-
-
-@pytest.mark.parametrize(
-    "text", ["0", "-1", "01", "9007199254740992", "1" * 400, "1.0", "x", "", "\udcff"]
-)
-def test_an_invalid_id_is_a_usage_error(cli: CommandLine, text: str) -> None:
-    assert "KEY_ID" in cli("keys", "revoke", *CONFIRMED, "--", text).usage_error()
+    for reply, status in (("n\n", 1), ("y\n", 0)):
+        assert listed(commands) == before
+        run = commands(story.command, reply=reply)
+        assert run.err.startswith(question)
+        assert run.status == status
+    assert listed(commands) != before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ...support.command_line import Run
-from .conftest import Commands
+from ..stories import Commands
 
 JSON = "use red,green or a JSON array"
 STORED: dict[tuple[str, str], object] = {

@@ -20,7 +20,7 @@ from recipient_fields.domain.integrations import EspField
 
 from ...support.command_line import CommandLine, Script
 from ...support.interruptions import delete_integrations_after_a_taken_key
-from .conftest import Commands, rendered
+from ..stories import Commands, rendered
 
 pytestmark = pytest.mark.usefixtures("manual")
 

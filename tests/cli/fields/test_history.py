@@ -28,7 +28,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from .conftest import Commands, rendered
+from ..stories import Commands, rendered
 
 
 def records(commands: Commands) -> tuple[HistoryRecord, ...]:

@@ -15,7 +15,6 @@ from ...http.conftest import Clock
 from ...support.administrators import administrators_of
 from ..browser import ORIGIN, Browser, Response
 from ..conftest import EMAIL, PASSWORD, Console, open_console
-from ..hostile_texts import HOSTILE
 
 INVITED = "erin@acme.example"
 
@@ -44,7 +43,7 @@ def link(page: Response, origin: str = ORIGIN) -> str:
 
 def test_an_invitation_shows_a_link_once_and_it_sets_the_password(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     form = dana.get(dana.get(path).links["Invite person"])
     page = dana.submit(form, {"email": INVITED, "role": "viewer"})
 
@@ -63,7 +62,7 @@ def test_an_invitation_shows_a_link_once_and_it_sets_the_password(
 
 def test_a_second_submission_leaves_the_first_link_valid(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     form = dana.get(f"{path}/new")
     page = dana.submit(form, {"email": INVITED, "role": "viewer"})
     again = dana.follow(dana.submit(form, {"email": INVITED, "role": "viewer"}))
@@ -85,7 +84,7 @@ def test_a_second_submission_leaves_the_first_link_valid(
 )
 def test_an_invalid_input_creates_no_administrator(
     console: Console, dana: Browser, path: str, inputs: dict[str, str], message: str
-) -> None:
+):
     response = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer", **inputs})
 
     assert response.status == 422
@@ -97,7 +96,7 @@ def test_an_invalid_input_creates_no_administrator(
 
 def test_an_invitation_does_not_reveal_accounts_of_other_organizations(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     other = console.core.administration.create_organization("Brewery")
     console.signed_in("bob@brewery.example", Role.ADMIN, other.id)
 
@@ -126,7 +125,7 @@ def test_an_invitation_does_not_reveal_accounts_of_other_organizations(
 
 def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
     console: Console, dana: Browser, viewer: Browser, path: str
-) -> None:
+):
     form = dana.get(f"{path}/new")
 
     page = dana.follow(dana.submit(form, {"email": "VIC@acme.example", "role": "admin"}))
@@ -136,9 +135,7 @@ def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
     assert viewer.get(f"{console.fields}/new").status == 200
 
 
-def test_a_new_link_replaces_the_one_of_an_invitation(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_a_new_link_replaces_the_one_of_an_invitation(console: Console, dana: Browser, path: str):
     first = console.invite(INVITED, Role.VIEWER)
     console.clock.advance(hours=24)
     console.sign_in(dana)
@@ -157,7 +154,7 @@ def test_a_new_link_replaces_the_one_of_an_invitation(
     assert roles(console)[INVITED] is Role.VIEWER
 
 
-def test_a_withdrawn_invitation_is_not_accepted(console: Console, dana: Browser, path: str) -> None:
+def test_a_withdrawn_invitation_is_not_accepted(console: Console, dana: Browser, path: str):
     pending = console.invite(INVITED)
     browser = console.browser()
     opened = browser.get(pending)
@@ -172,7 +169,7 @@ def test_a_withdrawn_invitation_is_not_accepted(console: Console, dana: Browser,
 
 def test_a_pending_admin_is_not_an_administrator_who_can_act(
     console: Console, dana: Browser, path: str
-) -> None:
+):
     console.invite(INVITED)
     own = administrators(console)[EMAIL]
 
@@ -180,7 +177,7 @@ def test_a_pending_admin_is_not_an_administrator_who_can_act(
     assert dana.submit(dana.get(f"{path}/{own.id}/role"), {"role": "viewer"}).status == 422
 
 
-def test_the_link_has_the_public_origin(clock: Clock) -> None:
+def test_the_link_has_the_public_origin(clock: Clock):
     console = open_console(clock, origin="https://fields.example.com")
     browser = console.browser()
     origin: dict[str, str | None] = {"Origin": "https://fields.example.com"}
@@ -193,7 +190,7 @@ def test_the_link_has_the_public_origin(clock: Clock) -> None:
     console.core.storage.close()
 
 
-def test_a_role_is_changed(console: Console, dana: Browser, viewer: Browser, path: str) -> None:
+def test_a_role_is_changed(console: Console, dana: Browser, viewer: Browser, path: str):
     vic = administrators(console)["vic@acme.example"]
     form = dana.get(f"{path}/{vic.id}/role")
     assert form.form().value("role") == "viewer"
@@ -209,7 +206,7 @@ def test_a_role_is_changed(console: Console, dana: Browser, viewer: Browser, pat
 
 def test_the_last_admin_keeps_the_role_and_the_access(
     console: Console, dana: Browser, viewer: Browser, path: str
-) -> None:
+):
     own = administrators(console)[EMAIL]
 
     changed = dana.submit(dana.get(f"{path}/{own.id}/role"), {"role": "viewer"})
@@ -224,7 +221,7 @@ def test_the_last_admin_keeps_the_role_and_the_access(
 
 def test_a_reset_shows_a_link_that_sets_another_password(
     console: Console, dana: Browser, viewer: Browser, path: str
-) -> None:
+):
     vic = administrators(console)["vic@acme.example"]
     form = dana.get(f"{path}/{vic.id}/reset")
     assert "Reset the password of vic@acme.example?" in form.text
@@ -240,9 +237,7 @@ def test_a_reset_shows_a_link_that_sets_another_password(
     assert console.sign_in(console.browser(), PASSWORD, "vic@acme.example").status == 422
 
 
-def test_the_password_of_a_shared_account_is_not_reset(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_the_password_of_a_shared_account_is_not_reset(console: Console, dana: Browser, path: str):
     other = console.core.administration.create_organization("Brewery")
     dana.submit(dana.get(console.invite(EMAIL, Role.ADMIN, other.id)), {"password": PASSWORD})
     own = administrators(console)[EMAIL]
@@ -256,7 +251,7 @@ def test_the_password_of_a_shared_account_is_not_reset(
 
 def test_a_revocation_is_confirmed_and_signs_out_at_once(
     console: Console, dana: Browser, viewer: Browser, path: str
-) -> None:
+):
     vic = administrators(console)["vic@acme.example"]
     form = dana.get(f"{path}/{vic.id}/revoke")
     assert "Revoke the administrator vic@acme.example?" in form.text
@@ -269,9 +264,7 @@ def test_a_revocation_is_confirmed_and_signs_out_at_once(
     assert viewer.get(console.fields).status == 303
 
 
-def test_an_admin_can_leave_if_another_one_stays(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_an_admin_can_leave_if_another_one_stays(console: Console, dana: Browser, path: str):
     console.signed_in(INVITED)
     own = administrators(console)[EMAIL]
     form = dana.get(f"{path}/{own.id}/revoke")
@@ -286,7 +279,7 @@ def test_an_admin_can_leave_if_another_one_stays(
 
 def test_a_viewer_sees_administrators_and_no_button(
     console: Console, dana: Browser, viewer: Browser, path: str
-) -> None:
+):
     page = viewer.get(path)
     own = administrators(console)[EMAIL]
 
@@ -300,7 +293,7 @@ def test_a_viewer_sees_administrators_and_no_button(
 
 def test_changes_are_in_the_audit_log_and_links_are_not(
     console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     caplog.set_level(logging.DEBUG)
     page = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer"})
 
@@ -310,7 +303,7 @@ def test_changes_are_in_the_audit_log_and_links_are_not(
 
 def test_every_change_is_in_the_audit_log_with_its_author(
     console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     member = grant(administrators_of(console.core), console.acme.id, "member@acme.example")
     caplog.set_level(logging.INFO, AUDIT)
     keys, sessions = f"{console.settings}/api-keys", f"{console.settings}/sessions"
@@ -336,32 +329,5 @@ def test_every_change_is_in_the_audit_log_with_its_author(
     assert {each["by"] for each in facts} == {EMAIL}
 
 
-@pytest.mark.parametrize(
-    "kind", ["script", "attribute", "single quote", "template", "entity", "comment", "long"]
-)
-def test_an_address_is_shown_as_text(console: Console, dana: Browser, path: str, kind: str) -> None:
-    email = HOSTILE[kind].replace(" ", "")[:200] + "@acme.example"
-    pages = [dana.submit(dana.get(f"{path}/new"), {"email": email, "role": "viewer"})]
-    (invited,) = console.core.administrators.list_invitations(console.acme.id)
-    member = grant(administrators_of(console.core), console.acme.id, f"member.{email}")
-    pages += [
-        dana.get(f"{path}{suffix}")
-        for suffix in (
-            "",
-            *(f"/{member.id}/{act}" for act in ("role", "reset", "revoke")),
-            f"/invitations/{invited.id}/link",
-            f"/invitations/{invited.id}/withdraw",
-        )
-    ]
-    pages.append(console.browser().get(link(pages[0])))
-    pages.append(dana.follow(dana.submit(pages[-2])))
-
-    for page in pages:
-        assert page.status == 200
-        assert email in page.text
-        assert sum(tag == "script" for tag, _ in page.tags) == 1
-        assert not any(tag in {"img", "b"} for tag, _ in page.tags)
-
-
-def test_a_viewer_is_invited_unless_another_role_is_chosen(dana: Browser, path: str) -> None:
+def test_a_viewer_is_invited_unless_another_role_is_chosen(dana: Browser, path: str):
     assert dana.get(f"{path}/new").form().values("role") == ["viewer"]

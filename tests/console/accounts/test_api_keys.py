@@ -14,7 +14,6 @@ from recipient_fields.domain import ADMINISTRATOR, Access, ApiKey, Author, KeySt
 from ...http.conftest import Clock
 from ..browser import Browser, Response
 from ..conftest import EMAIL, Console, open_console
-from ..hostile_texts import HOSTILE
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def secret(page: Response) -> str:
     return next(word for word in page.text.split() if PlainKey.parse(word) is not None)
 
 
-def test_the_key_is_shown_once_and_works(console: Console, dana: Browser, path: str) -> None:
+def test_the_key_is_shown_once_and_works(console: Console, dana: Browser, path: str):
     form = dana.get(dana.get(path).links["Create API key"])
     created = dana.submit(form, {"name": "Checkout service", "access": "read_only"})
 
@@ -71,7 +70,7 @@ def test_a_key_has_the_chosen_lifetime(
     path: str,
     inputs: dict[str, str],
     lifetime: timedelta | None,
-) -> None:
+):
     dana.submit(dana.get(f"{path}/new"), {"name": "Export", **inputs})
 
     expected = None if lifetime is None else console.clock.now + lifetime
@@ -81,7 +80,7 @@ def test_a_key_has_the_chosen_lifetime(
 @pytest.mark.parametrize("day", ["2026-11-20", "2027-11-20"])
 def test_a_key_with_a_date_works_until_the_end_of_that_day(
     console: Console, dana: Browser, path: str, day: str
-) -> None:
+):
     response = dana.submit(
         dana.get(f"{path}/new"), {"name": "Export", "expiry": "date", "date": day}
     )
@@ -105,7 +104,7 @@ def test_a_key_with_a_date_works_until_the_end_of_that_day(
 )
 def test_a_wrong_input_is_shown_and_creates_no_key(
     console: Console, dana: Browser, path: str, inputs: dict[str, str], message: str
-) -> None:
+):
     response = dana.submit(dana.get(f"{path}/new"), {"name": "Export", **inputs})
 
     assert response.status == 422
@@ -121,7 +120,7 @@ def test_a_wrong_input_is_shown_and_creates_no_key(
 
 def test_the_list_shows_use_expiry_creator_and_state(
     console: Console, dana: Browser, path: str, clock: Clock
-) -> None:
+):
     unused = console.core.administration.issue_key(
         console.acme.id, name="Unused", lifetime=None
     ).api_key
@@ -153,7 +152,7 @@ def test_the_list_shows_use_expiry_creator_and_state(
 
 def test_a_rotation_shows_the_successor_once(
     console: Console, dana: Browser, path: str, clock: Clock
-) -> None:
+):
     old = issue(console)
     form = dana.get(f"{path}/{old.id}/rotate")
     rotated = dana.submit(form, {"grace": "1"})
@@ -169,9 +168,7 @@ def test_a_rotation_shows_the_successor_once(
     assert "This form was submitted already" in again.text
 
 
-def test_a_rotation_without_grace_ends_the_old_key(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_a_rotation_without_grace_ends_the_old_key(console: Console, dana: Browser, path: str):
     old = issue(console)
     page = dana.submit(dana.get(f"{path}/{old.id}/rotate"), {"grace": "0"})
 
@@ -182,7 +179,7 @@ def test_a_rotation_without_grace_ends_the_old_key(
 @pytest.mark.parametrize("grace", ["", "2", "168.0"])
 def test_an_unknown_grace_period_rotates_nothing(
     console: Console, dana: Browser, path: str, grace: str
-) -> None:
+):
     old = issue(console)
 
     response = dana.submit(dana.get(f"{path}/{old.id}/rotate"), {"grace": grace})
@@ -191,9 +188,7 @@ def test_an_unknown_grace_period_rotates_nothing(
     assert keys(console) == (old,)
 
 
-def test_a_key_that_is_not_active_can_not_be_rotated(
-    console: Console, dana: Browser, path: str
-) -> None:
+def test_a_key_that_is_not_active_can_not_be_rotated(console: Console, dana: Browser, path: str):
     key = issue(console)
     form = dana.get(f"{path}/{key.id}/rotate")
     console.core.administration.revoke_key(console.acme.id, key.id)
@@ -204,7 +199,7 @@ def test_a_key_that_is_not_active_can_not_be_rotated(
     assert len(keys(console)) == 1
 
 
-def test_a_confirmed_revocation_holds_at_once(console: Console, dana: Browser, path: str) -> None:
+def test_a_confirmed_revocation_holds_at_once(console: Console, dana: Browser, path: str):
     key = issue(console)
     form = dana.get(f"{path}/{key.id}/revoke")
     assert "Revoke the key Export?" in form.text
@@ -220,7 +215,7 @@ def test_a_confirmed_revocation_holds_at_once(console: Console, dana: Browser, p
 
 def test_a_viewer_sees_the_keys_and_no_button(
     console: Console, dana: Browser, viewer: Browser, path: str
-) -> None:
+):
     assert "has no API keys yet" in viewer.get(path).text
     key = issue(console)
     page = viewer.get(path)
@@ -232,7 +227,7 @@ def test_a_viewer_sees_the_keys_and_no_button(
         assert viewer.get(f"{path}/{each}").status == 403
 
 
-def test_keys_that_the_service_does_not_accept_are_not_created(clock: Clock, path: str) -> None:
+def test_keys_that_the_service_does_not_accept_are_not_created(clock: Clock, path: str):
     console = open_console(clock, issues_keys=False)
     browser = console.signed_in()
     empty = browser.get(path)
@@ -254,27 +249,9 @@ def test_keys_that_the_service_does_not_accept_are_not_created(clock: Clock, pat
 
 def test_no_key_is_in_the_log(
     console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     caplog.set_level(logging.DEBUG)
     page = dana.submit(dana.get(f"{path}/new"), {"name": "Export"})
 
     assert f"created: by {EMAIL}" in caplog.text
     assert secret(page) not in caplog.text
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_name_is_shown_as_text(console: Console, dana: Browser, path: str, text: str) -> None:
-    name = HOSTILE[text][:100]
-    page = dana.submit(dana.get(f"{path}/new"), {"name": name})
-    key = keys(console)[0]
-
-    for each in (
-        page,
-        dana.get(path),
-        dana.get(f"{path}/{key.id}/rotate"),
-        dana.get(f"{path}/{key.id}/revoke"),
-        dana.follow(dana.submit(dana.get(f"{path}/{key.id}/revoke"))),
-    ):
-        assert " ".join(key.name.split()) in each.text
-        assert sum(tag == "script" for tag, _ in each.tags) == 1
-        assert not any(tag in {"img", "b"} for tag, _ in each.tags)

@@ -15,7 +15,7 @@ from ..browser import Browser, browser_at
 from ..conftest import EMAIL, PASSWORD, Console, open_console
 
 
-def test_an_invitation_sets_a_password_and_signs_in(console: Console) -> None:
+def test_an_invitation_sets_a_password_and_signs_in(console: Console):
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
     assert f"Acme invites {EMAIL} to its recipient fields, with the role admin." in page.text
@@ -29,7 +29,7 @@ def test_an_invitation_sets_a_password_and_signs_in(console: Console) -> None:
 
 def test_an_invitation_to_another_organization_requires_the_password_of_the_account(
     console: Console, dana: Browser
-) -> None:
+):
     brewery = console.core.administration.create_organization("Brewery")
     link = console.invite(EMAIL, Role.VIEWER, brewery.id)
     fields = f"/console/o/{brewery.id}/fields"
@@ -61,7 +61,7 @@ def test_an_invitation_to_another_organization_requires_the_password_of_the_acco
     assert other.get(console.fields).status == 303
 
 
-def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: Browser) -> None:
+def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: Browser):
     brewery = console.core.administration.create_organization("Brewery")
     browser = console.browser()
     page = browser.get(console.invite(EMAIL, Role.VIEWER, brewery.id))
@@ -73,7 +73,7 @@ def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: 
     assert statuses == [*[422] * 5, 429]
 
 
-def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: Browser) -> None:
+def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: Browser):
     reset = console.core.administrators.reset(EMAIL)
     browser = console.browser()
     page = browser.get(f"/console/links/{reset.token.reveal()}")
@@ -88,7 +88,7 @@ def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: 
     assert dana.get(console.fields).status == 303
 
 
-def test_opening_a_link_does_not_use_it(console: Console) -> None:
+def test_opening_a_link_does_not_use_it(console: Console):
     link = console.invite(EMAIL)
     for _ in range(2):
         assert console.browser().get(link).status == 200
@@ -98,7 +98,7 @@ def test_opening_a_link_does_not_use_it(console: Console) -> None:
     assert browser.submit(browser.get(link), {"password": PASSWORD}).status == 303
 
 
-def test_a_link_works_once(console: Console) -> None:
+def test_a_link_works_once(console: Console):
     link = console.invite(EMAIL)
     first, second = console.browser(), console.browser()
     page = second.get(link)
@@ -112,7 +112,7 @@ def test_a_link_works_once(console: Console) -> None:
     assert console.sign_in(console.browser()).status == 303
 
 
-def test_a_link_expires(console: Console) -> None:
+def test_a_link_expires(console: Console):
     link = console.invite(EMAIL)
     console.clock.advance(hours=24)
 
@@ -121,7 +121,7 @@ def test_a_link_expires(console: Console) -> None:
 
 @pytest.mark.parametrize("token", ["xyz0", "A" * 43, "%00", "{{7*7}}"])
 @pytest.mark.parametrize("kind", ["links", "invitations"])
-def test_an_unknown_link_looks_like_a_used_one(console: Console, kind: str, token: str) -> None:
+def test_an_unknown_link_looks_like_a_used_one(console: Console, kind: str, token: str):
     response = console.browser().get(f"/console/{kind}/{token}")
 
     assert response.status == 410
@@ -129,7 +129,7 @@ def test_an_unknown_link_looks_like_a_used_one(console: Console, kind: str, toke
 
 
 @pytest.mark.parametrize("password", ["short", EMAIL, " " * 12])
-def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, password: str) -> None:
+def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, password: str):
     browser, link = console.browser(), console.invite(EMAIL)
 
     refused = browser.submit(browser.get(link), {"password": password})
@@ -153,7 +153,7 @@ def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, passw
 )
 def test_a_password_that_is_easy_to_guess_is_rejected_with_what_to_do(
     console: Console, email: str, password: str
-) -> None:
+):
     browser = console.browser()
 
     refused = browser.submit(browser.get(console.invite(email)), {"password": password})
@@ -164,7 +164,7 @@ def test_a_password_that_is_easy_to_guess_is_rejected_with_what_to_do(
     assert browser.submit(refused, {"password": PASSWORD}).status == 303
 
 
-def test_a_password_can_have_1024_characters(console: Console) -> None:
+def test_a_password_can_have_1024_characters(console: Console):
     browser, password = console.browser(), f"{PASSWORD} staple".ljust(1_024, "🐎")
 
     browser.submit(browser.get(console.invite(EMAIL)), {"password": password})
@@ -173,9 +173,7 @@ def test_a_password_can_have_1024_characters(console: Console) -> None:
     assert console.sign_in(console.browser(), password[:-1]).status == 422
 
 
-def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(
-    console: Console, dana: Browser
-) -> None:
+def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(console: Console, dana: Browser):
     (account,) = console.core.administrators.list_administrators(console.acme.id)
     assert account.password_hash is not None
     weak = Argon2PasswordHasher().hash("passwordpassword")
@@ -185,7 +183,7 @@ def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(
     assert console.sign_in(console.browser(), "passwordpassword").status == 303
 
 
-def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser) -> None:
+def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser):
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     token = console.core.administrators.create_sign_in_link(account.id).token
     browser, link = console.browser(), f"/console/links/{token.reveal()}"
@@ -198,7 +196,7 @@ def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser) -> None:
     assert dana.get(console.fields).status == 200
 
 
-def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dana: Browser) -> None:
+def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dana: Browser):
     wanted = f"{console.fields}?q=a%26b&origin=manual"
     browser = console.browser()
     page = browser.follow(browser.get(wanted))
@@ -238,7 +236,7 @@ def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dan
 )
 def test_signing_in_leads_to_no_address_outside_the_console(
     console: Console, dana: Browser, wanted: str
-) -> None:
+):
     browser = console.browser()
     page = browser.get("/console/sign-in")
     form = {"email": EMAIL, "password": PASSWORD, "next": wanted}
@@ -253,9 +251,7 @@ def test_signing_in_leads_to_no_address_outside_the_console(
     ("email", "password"),
     [(EMAIL, "wrong password"), ("missing@acme.example", PASSWORD), ("<script>", "x"), ("", "")],
 )
-def test_all_failed_attempts_look_alike(
-    console: Console, dana: Browser, email: str, password: str
-) -> None:
+def test_all_failed_attempts_look_alike(console: Console, dana: Browser, email: str, password: str):
     refused = console.sign_in(console.browser(), password, email)
 
     assert refused.status == 422
@@ -265,9 +261,7 @@ def test_all_failed_attempts_look_alike(
     assert refused.form().value("password") == ""
 
 
-def test_too_many_attempts_are_rejected_with_the_time_to_wait(
-    console: Console, dana: Browser
-) -> None:
+def test_too_many_attempts_are_rejected_with_the_time_to_wait(console: Console, dana: Browser):
     browser = console.browser()
     for _ in range(5):
         assert console.sign_in(browser, "wrong password").status == 422
@@ -281,7 +275,7 @@ def test_too_many_attempts_are_rejected_with_the_time_to_wait(
 
 def test_a_stranger_does_not_lock_the_account_for_its_owner_elsewhere(
     console: Console, dana: Browser
-) -> None:
+):
     stranger = browser_at("198.51.100.1", console.app)
     statuses = [console.sign_in(stranger, "wrong password").status for _ in range(6)]
 
@@ -292,7 +286,7 @@ def test_a_stranger_does_not_lock_the_account_for_its_owner_elsewhere(
 
 def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
     console: Console, dana: Browser
-) -> None:
+):
     def guess(number: int) -> int:
         attacker = browser_at(f"198.51.100.{number}", console.app)
         return console.sign_in(attacker, "wrong password").status
@@ -314,7 +308,7 @@ def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
 
 def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
     console: Console, dana: Browser
-) -> None:
+):
     for _ in range(6):
         throttled = console.sign_in(console.browser(), "wrong password")
     reset = console.core.administrators.reset(EMAIL)
@@ -326,9 +320,7 @@ def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
     assert console.sign_in(console.browser()).status == 303
 
 
-def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(
-    console: Console, dana: Browser
-) -> None:
+def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(console: Console, dana: Browser):
     stolen = Browser(console.app, dict(dana.cookies))
     page = dana.get(console.fields)
 
@@ -342,7 +334,7 @@ def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(
 
 
 @pytest.mark.parametrize("minutes", [30, 12 * 60])
-def test_a_session_ends(console: Console, dana: Browser, minutes: int) -> None:
+def test_a_session_ends(console: Console, dana: Browser, minutes: int):
     page = dana.get(f"{console.fields}/new")
     console.clock.advance(minutes=minutes)
 
@@ -354,9 +346,7 @@ def test_a_session_ends(console: Console, dana: Browser, minutes: int) -> None:
     assert console.core.fields.list_fields(console.acme.id).fields == ()
 
 
-def test_signing_in_again_ends_the_previous_session_of_the_browser(
-    console: Console, dana: Browser
-) -> None:
+def test_signing_in_again_ends_the_previous_session_of_the_browser(console: Console, dana: Browser):
     previous = Browser(console.app, dict(dana.cookies))
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     token = console.core.administrators.create_sign_in_link(account.id).token
@@ -369,7 +359,7 @@ def test_signing_in_again_ends_the_previous_session_of_the_browser(
 
 def test_a_revoked_administrator_is_signed_out_with_the_next_request(
     console: Console, dana: Browser
-) -> None:
+):
     account = console.core.administrators.list_administrators(console.acme.id)[0]
 
     console.core.administrators.revoke(console.acme.id, account.id)
@@ -378,7 +368,7 @@ def test_a_revoked_administrator_is_signed_out_with_the_next_request(
     assert console.sign_in(console.browser()).status == 422
 
 
-def test_cookies_are_for_this_host_and_no_script(console: Console) -> None:
+def test_cookies_are_for_this_host_and_no_script(console: Console):
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
 
@@ -390,7 +380,7 @@ def test_cookies_are_for_this_host_and_no_script(console: Console) -> None:
     assert "domain" not in cookie
 
 
-def test_over_https_cookies_are_secure(clock: Clock) -> None:
+def test_over_https_cookies_are_secure(clock: Clock):
     console = open_console(clock, origin="https://fields.example.com")
     browser = console.browser()
     browser.headers["Origin"] = "https://fields.example.com"
@@ -405,7 +395,7 @@ def test_over_https_cookies_are_secure(clock: Clock) -> None:
     assert [name for name in browser.cookies if not name.startswith("__Host-")] == []
 
 
-def test_an_administrator_of_two_organizations_chooses_one(console: Console, dana: Browser) -> None:
+def test_an_administrator_of_two_organizations_chooses_one(console: Console, dana: Browser):
     brewery = console.core.administration.create_organization("Brewery")
     dana.submit(dana.get(console.invite(EMAIL, Role.ADMIN, brewery.id)), {"password": PASSWORD})
 

@@ -74,7 +74,7 @@ def keys(console: Console, main: Integration) -> list[str]:
 
 def test_a_person_connects_an_account_and_syncs_it_with_five_clicks(
     console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-) -> None:
+):
     form = dana.get(dana.get(path).links["Connect"])
     assert "custom_attributes.get" in form.text
     tested = dana.submit_form(form, "/connect", {"api_key": KEY, "url": braze.url}, press=TEST)
@@ -97,7 +97,7 @@ def test_a_person_connects_an_account_and_syncs_it_with_five_clicks(
 
 def test_a_waiting_removal_is_confirmed_with_two_clicks(
     console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-) -> None:
+):
     connect(dana, path, braze)
     sync(dana, path)
     braze.names[KEY] = ["tier"]
@@ -117,7 +117,7 @@ def test_a_waiting_removal_is_confirmed_with_two_clicks(
 
 def test_the_plan_is_shown_again_if_the_esp_has_changed_meanwhile(
     console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-) -> None:
+):
     connect(dana, path, braze)
     sync(dana, path)
     braze.names[KEY] = ["tier"]
@@ -134,7 +134,7 @@ def test_the_plan_is_shown_again_if_the_esp_has_changed_meanwhile(
 
 def test_another_account_must_be_confirmed(
     console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-) -> None:
+):
     connect(dana, path, braze)
     sync(dana, path)
     before = console.core.connections.get(console.acme.id, main.id).credential
@@ -150,7 +150,7 @@ def test_another_account_must_be_confirmed(
 
 def test_the_name_of_the_account_says_whether_it_is_another_one(
     console: Console, dana: Browser, braze: Braze
-) -> None:
+):
     accounts = {"brevo-key-1": "a1", "brevo-key-2": "a1", "brevo-key-3": "b2"}
     fields = {"brevo-key-1": "TIER", "brevo-key-2": "SHOP", "brevo-key-3": "TIER"}
 
@@ -180,7 +180,7 @@ def test_the_name_of_the_account_says_whether_it_is_another_one(
 
 def test_wrong_values_are_explained_and_store_nothing(
     console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-) -> None:
+):
     form = dana.get(f"{path}/connect")
     empty = dana.submit_form(form, "/connect", {"url": braze.url}, press=SAVE)
     assert (empty.status, "Enter the API key." in empty.text) == (422, True)
@@ -195,7 +195,7 @@ def test_wrong_values_are_explained_and_store_nothing(
 
 def test_tests_are_limited_per_minute(
     console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-) -> None:
+):
     for _ in range(10):
         assert connect(dana, path, braze, "wrong-key-of-acme").status == 422
     limited = connect(dana, path, braze)
@@ -205,7 +205,7 @@ def test_tests_are_limited_per_minute(
     assert connect(dana, path, braze).status == 303
 
 
-def test_a_viewer_can_not_connect(console: Console, path: str, main: Integration) -> None:
+def test_a_viewer_can_not_connect(console: Console, path: str, main: Integration):
     viewer = console.signed_in("viewer@acme.example", Role.VIEWER)
     assert viewer.get(f"{path}/connect").status == 403
     assert "Connect" not in viewer.get(path).links
@@ -218,7 +218,7 @@ def test_a_disconnection_deletes_the_credentials_and_is_audited(
     main: Integration,
     path: str,
     caplog: pytest.LogCaptureFixture,
-) -> None:
+):
     caplog.set_level(logging.INFO, "recipient_fields.audit")
     connect(dana, path, braze)
     page = dana.get(path)
@@ -232,7 +232,7 @@ def test_a_disconnection_deletes_the_credentials_and_is_audited(
     assert KEY not in caplog.text
 
 
-def test_without_a_key_the_page_says_what_to_ask_the_operator(clock: Clock) -> None:
+def test_without_a_key_the_page_says_what_to_ask_the_operator(clock: Clock):
     console = open_console(clock)
     created = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("braze"), name="Main"

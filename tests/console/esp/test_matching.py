@@ -44,7 +44,7 @@ def press(browser: Browser, page: Response, *matches: str) -> Response:
 
 def test_exact_names_are_chosen_and_the_best_are_first(
     console: Console, dana: Browser, braze: Integration, path: str
-) -> None:
+):
     page = dana.get(path)
     assert (
         "Tier tier tier Same name First name first_name first_name Standard field Shop size"
@@ -60,7 +60,7 @@ def test_exact_names_are_chosen_and_the_best_are_first(
 
 def test_a_similar_name_is_set_if_a_person_chooses_it(
     console: Console, dana: Browser, braze: Integration, path: str
-) -> None:
+):
     done = dana.follow(press(dana, dana.get(path), "shop_size=ShopSize"))
     assert "1 name at App was set." in done.text
     assert names(console, braze) == {"ShopSize"}
@@ -68,7 +68,7 @@ def test_a_similar_name_is_set_if_a_person_chooses_it(
 
 def test_no_name_is_set_if_another_field_has_one_of_them_now(
     console: Console, dana: Browser, braze: Integration, path: str
-) -> None:
+):
     page = dana.get(path)
     console.core.integrations.set_names(console.acme.id, braze.id, {"points": SetName("tier")})
     refused = press(dana, page)
@@ -80,7 +80,7 @@ def test_no_name_is_set_if_another_field_has_one_of_them_now(
 
 def test_a_viewer_sees_the_proposals_and_sets_none(
     console: Console, dana: Browser, viewer: Browser, braze: Integration, path: str
-) -> None:
+):
     page = viewer.get(path)
     assert "Shop size shop_size ShopSize Similar name" in page.text
     assert "match" not in {attributes.get("name") for _, attributes in page.tags}

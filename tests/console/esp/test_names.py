@@ -36,7 +36,7 @@ def submit(browser: Browser, page: Response, key: str, name: str, **others: str)
     return browser.post(page.path, list(inputs.items()))
 
 
-def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str) -> None:
+def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
     page = dana.get(
         dana.get(path.removesuffix("/names")).links["Show or set what fields are called here"]
@@ -55,7 +55,7 @@ def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str) -
 
 def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
     console: Console, dana: Browser, audience: Integration, path: str
-) -> None:
+):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
     content = dana.get(f"/console/o/{console.acme.id}/content")
     inputs = {"content": "{{recipient.loyalty_tier}}", "target": str(audience.id)}
@@ -69,9 +69,7 @@ def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
     assert (form["key"], form["name"]) == ("loyalty_tier", "LOYALTY_TI")
 
 
-def test_a_similar_name_that_the_last_sync_found_is_offered(
-    console: Console, dana: Browser
-) -> None:
+def test_a_similar_name_that_the_last_sync_found_is_offered(console: Console, dana: Browser):
     integrations = console.core.integrations
     field = console.add_field(key="shoe_size", name="Shoe size")
     hubspot = integrations.create_integration(console.acme.id, esp=Esp("hubspot"), name="CRM")
@@ -97,7 +95,7 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(
     assert "Shoe size shoe_size shoesizeset here Found" in page.text
 
 
-def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser) -> None:
+def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser):
     integrations = console.core.integrations
     console.add_field(key="shop_size", name="Shop size")
     klaviyo = integrations.create_integration(console.acme.id, esp=Esp("klaviyo"), name="Store")
@@ -107,9 +105,7 @@ def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser) ->
     assert "shop_size Shop SizeThe last sync found shop size Ambiguous" in page.text
 
 
-def test_a_viewer_has_no_link_to_the_form(
-    console: Console, viewer: Browser, audience: Integration
-) -> None:
+def test_a_viewer_has_no_link_to_the_form(console: Console, viewer: Browser, audience: Integration):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
     page = viewer.get(f"{console.fields}/{field.id}")
     assert "such as LOYALTY_TI." in page.text
@@ -133,7 +129,7 @@ def test_a_wrong_name_is_reported_at_its_input(
     key: str,
     name: str,
     message: str,
-) -> None:
+):
     console.add_field(key="loyalty_tier")
     console.add_field(key="shop")
     console.core.integrations.set_names(console.acme.id, audience.id, {"shop": SetName("SHOP")})
@@ -148,9 +144,7 @@ def test_a_wrong_name_is_reported_at_its_input(
     assert set(stored.names.values()) == {SetName("SHOP")}
 
 
-def test_a_custom_field_can_have_the_name_of_a_standard_field(
-    console: Console, dana: Browser
-) -> None:
+def test_a_custom_field_can_have_the_name_of_a_standard_field(console: Console, dana: Browser):
     field = console.add_field(key="nickname")
     emails = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("braze"), name="Emails"
@@ -166,7 +160,7 @@ def test_a_custom_field_can_have_the_name_of_a_standard_field(
 
 def test_the_change_has_its_author_in_the_audit_log(
     console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-) -> None:
+):
     console.add_field(key="loyalty_tier")
 
     submit(dana, dana.get(path), "loyalty_tier", "TIER")
@@ -176,7 +170,7 @@ def test_the_change_has_its_author_in_the_audit_log(
     )
 
 
-def test_a_viewer_sees_names_and_changes_none(console: Console, viewer: Browser, path: str) -> None:
+def test_a_viewer_sees_names_and_changes_none(console: Console, viewer: Browser, path: str):
     console.add_field(key="loyalty_tier")
 
     page = viewer.get(path)
@@ -187,7 +181,7 @@ def test_a_viewer_sees_names_and_changes_none(console: Console, viewer: Browser,
 
 def test_an_integration_of_another_organization_does_not_exist(
     console: Console, dana: Browser, audience: Integration
-) -> None:
+):
     other = console.core.administration.create_organization("Other")
     theirs = console.core.integrations.create_integration(
         OrganizationId(other.id), esp=Esp("braze"), name="Theirs"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import ADMINISTRATOR, API, DataType, IntegrationId, sync_channel
 from recipient_fields.domain.esp import BUILT_IN, CodeWarning, Esp, derive_codes, field_warnings
-from recipient_fields.domain.esp.checks import code_warnings
+from recipient_fields.domain.esp.code_warnings import code_warnings
 from recipient_fields.domain.esp.errors import NoSafeForm
 
 from ...support.growth import assert_grows_linearly

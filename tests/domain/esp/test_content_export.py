@@ -37,7 +37,7 @@ from recipient_fields.domain.esp import (
     derive_codes,
     export_content,
 )
-from recipient_fields.domain.esp.conditions.compilation import compile_readings
+from recipient_fields.domain.esp.conditions import compile_readings
 from recipient_fields.domain.esp.content.rendering import MAX_EXPORTED_LENGTH
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 from recipient_fields.domain.esp.filtered_codes import filter_code
@@ -754,6 +754,27 @@ def test_a_variable_in_hand_written_code_has_a_prelude_unless_it_is_set(
     assert exported.content.startswith(prelude)
     assert exported.content.lower().count("set @city") == 1
     assert not any("must set" in message for message in messages(exported))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'Write set @city = "x" here: {{recipient.city}}',
+        "%%[ /* SET @city = 1 */ ]%%{{recipient.city}}",
+        '%%[ SET @x = "SET @city = 1" ]%%{{recipient.city}}',
+    ],
+)
+def test_a_text_that_looks_like_an_assignment_sets_no_variable(source, export, manual):
+    exported = export(Esp("sfmc"), source, manual("city", "%%=v(@City)=%%", "@City"))
+    assert exported.content.startswith('%%[ SET @City = AttributeValue("City") ]%%')
+
+
+def test_a_variable_can_be_set_from_a_value_expression(export, manual):
+    field = manual("city", "%%=v(@City)=%%", "@City")
+    source = "%%[ SET @city = {{recipient.tier | expression}} ]%%{{recipient.city}}"
+    assert export(Esp("sfmc"), source, field).content == (
+        f"{SET_TIER}%%[ SET @city = @tier ]%%%%=v(@City)=%%"
+    )
 
 
 def test_a_variable_in_hand_written_code_is_that_of_a_synced_field(export, manual, synced):

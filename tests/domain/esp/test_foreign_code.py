@@ -27,11 +27,12 @@ from recipient_fields.domain.esp import (
     check_content,
     export_content,
 )
-from recipient_fields.domain.esp.content.check import check_native
+from recipient_fields.domain.esp.content.export import check_native
 from recipient_fields.domain.esp.recognition.judging import TextTag
-from recipient_fields.domain.esp.recognition.tags import find_text_tags, recognize
+from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.integrations import FieldCodes
 
+from ...docs.recognition import recognize
 from ...support.growth import assert_grows_linearly, count_calls
 from .native_tags import NATIVE
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes, recognize_dialects
 from recipient_fields.domain.esp.errors import NoSafeForm
-from recipient_fields.domain.esp.recognition.tags import find_text_tags, recognize
+from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.esp.recognition.words import TagRole
 
+from ...docs.recognition import recognize
 from ...support.growth import assert_grows_linearly
 from .strategies import ANY_TEXT, DEFAULTS, NAMES, ORDINARY_NAMES
 

@@ -1,6 +1,8 @@
-// Reads a JSON array of MJML files, and writes their HTML as a JSON array.
-const { readFileSync } = require("fs");
+// Reads JSON arrays of MJML files, one per line, and writes their HTML as JSON arrays.
+const { createInterface } = require("readline");
 const mjml = require("mjml");
 
-const files = JSON.parse(readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(files.map((file) => mjml(file).html)));
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const files = JSON.parse(line);
+  process.stdout.write(`${JSON.stringify(files.map((file) => mjml(file).html))}\n`);
+});

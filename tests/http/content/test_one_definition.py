@@ -64,7 +64,7 @@ def test_the_same_content_is_exported_for_four_esps(
     integrations: dict[Esp, IntegrationId],
     order: list[Esp],
     definition_first: bool,
-) -> None:
+):
     def export() -> dict[Esp, str | None]:
         body = {"content": CONTENT, "integration_ids": list(integrations.values())}
         response = api.send("POST", CONTENT_EXPORTS, json.dumps(body))
@@ -104,7 +104,7 @@ def test_the_same_content_is_exported_for_four_esps(
 
 def test_the_codes_of_a_field_have_one_entry_per_integration(
     api: Api, integrations: dict[Esp, IntegrationId]
-) -> None:
+):
     assert api.post({"name": "Loyalty tier", "data_type": "text"}).status == 201
     response = api.send("GET", "/api/v1/recipient_fields/loyalty_tier/codes")
     assert response.status == 200

@@ -158,11 +158,6 @@ class TestPages:
         changed.delete("city")
         assert changed.send("GET", HISTORY, if_none_match=first.etag).status == 200
 
-    @pytest.mark.parametrize("path", [HISTORY, f"{FIELDS}/city/changes"])
-    def test_head_has_the_headers_of_get(self, changed: Api, path: str):
-        got, head = changed.send("GET", path), changed.send("HEAD", path)
-        assert (head.status, head.content, head.etag) == (200, b"", got.etag)
-
 
 class TestChangesOfAField:
     def test_by_id_only_the_records_of_this_field_are_listed(self, changed: Api):

@@ -374,7 +374,7 @@ class TestCaching:
 )
 def test_a_forged_cursor_is_rejected(
     api: Api, bakery: OrganizationId, sort: str, place: list[object]
-) -> None:
+):
     query = FieldQuery(sort=SortKey(sort))
     token = json.dumps([*place, checksum(place, query, bakery)])
     cursor = urlsafe_b64encode(token.encode()).decode().rstrip("=")

@@ -17,8 +17,8 @@ from operator import itemgetter
 
 from attrs import Factory, frozen
 
-from ...errors import NotExpressible
-from .code_parts import Atom, ConditionLanguage, Conjunction, Disjunction, Formula, atoms, negation
+from ..errors import NotExpressible
+from .conditions import Atom, ConditionLanguage, Conjunction, Disjunction, Formula, atoms, negation
 
 MAX_COPIES = 32
 """The number of copies of the two texts in one condition."""

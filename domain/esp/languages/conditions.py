@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from ....conditions import Operator
-from ....content import WarningCode
-from ....fields.values import DataType
+from ...conditions import Operator
+from ...content import WarningCode
+from ...fields.values import DataType
 
 # Formulas: tests that `and` and `or` join. The functions apply De Morgan's laws, so that a negation
 # is always directly at a test.

@@ -7,19 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from ...arguments import require_type
-from ...conditions import Condition, TextPosition
-from ...conditions.tree import comparisons, require_condition
-from ...content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
-from ...content.warning_codes import require_strict
-from ..errors import NotExpressible
-from ..field_codes import CodeSource, FieldCode
-from ..languages.conditions.code_parts import Atom, Caveat, atoms
-from ..name_warnings import name_warnings
-from ..names import Target
-from ..profiles.profile import Profile
-from .operands import Operand, find_codes, find_readings
-from .translation import Translation
+from ..arguments import require_type
+from ..conditions import Condition, TextPosition
+from ..conditions.tree import comparisons, require_condition
+from ..content import DEFAULT_STRICT, Strict, WarningCode, WarningKind
+from ..content.warning_codes import require_strict
+from .code_warnings import name_warnings
+from .comparisons import Operand, Translation, find_codes, find_readings
+from .errors import NotExpressible
+from .field_codes import CodeSource, FieldCode
+from .languages.conditions import Atom, Caveat, atoms
+from .names import Target
+from .profiles.profile import Profile
+
+__all__ = ["ConditionCode", "ConditionWarning", "check_condition_for", "compile_condition"]
 
 MAX_ATOMS = 100
 """The number of tests in one condition. Engines evaluate long chains recursively."""

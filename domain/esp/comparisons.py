@@ -1,4 +1,4 @@
-"""The translation of comparisons into tests.
+"""The translation of comparisons into tests, and the fields that these compare.
 
 Guards ensure that a missing value, 0 and false have the meaning that `evaluate` defines.
 """
@@ -6,7 +6,7 @@ Guards ensure that a missing value, 0 and false have the meaning that `evaluate`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from operator import ge, gt, le, lt
@@ -14,13 +14,28 @@ from typing import assert_never
 
 from attrs import Factory, define, evolve, frozen
 
-from ...conditions import AllOf, AnyOf, Comparison, Condition, Not, Operator, TextPosition
-from ...fields.values import DataType
-from ...instants import epoch_milliseconds, format_instant
-from ..data_codes import DataCode
-from ..derived_codes import is_reference, string_literal
-from ..errors import NoSafeForm, NotExpressible, NotInsertable
-from ..languages.conditions.code_parts import (
+from ..conditions import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    InvalidCondition,
+    Not,
+    Operator,
+    TextPosition,
+)
+from ..conditions.checks import check_with_keys
+from ..conditions.tree import condition_keys
+from ..data_paths import LOOP
+from ..fields.protocol import Field
+from ..fields.values import DataType
+from ..instants import epoch_milliseconds, format_instant
+from .data_codes import DataCode
+from .derived_codes import is_reference, string_literal
+from .errors import NoSafeForm, NotExpressible, NotInsertable
+from .field_codes import CodeSource, FieldCode
+from .languages.condition_writers import assign
+from .languages.conditions import (
     Atom,
     Caveat,
     ConditionLanguage,
@@ -31,9 +46,8 @@ from ..languages.conditions.code_parts import (
     disjunction,
     negation,
 )
-from ..languages.conditions.writers import assign
-from ..profiles.profile import Profile
-from .operands import Operand
+from .names import Target
+from .profiles.profile import Profile
 
 _SET = {
     DataType.TEXT: Feature.TEXT_SET,
@@ -60,6 +74,59 @@ _ZERO = {DataType.NUMBER: 0, DataType.BOOLEAN: False}
 """The values that are set, but that many languages treat like a missing value."""
 _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 """Texts that can't be confused with an operator, and that have no white space at the ends."""
+
+
+@frozen
+class Operand:
+    """The code of a field, and the type that the condition gives to its values."""
+
+    code: FieldCode
+    data_type: DataType
+
+    @property
+    def is_state(self) -> bool:
+        """Whether this is the number or the place of a round, which engines hold by its type."""
+        return isinstance(self.code, DataCode) and self.code.path.root == LOOP
+
+
+def find_codes(condition: Condition, codes: CodeSource, target: Target) -> Mapping[str, FieldCode]:
+    """Return the codes at the target, by the keys in the condition that mean a field there."""
+    found = {key: codes.find(key, target) for key in dict.fromkeys(condition_keys(condition))}
+    return {key: code for key, code in found.items() if code is not None}
+
+
+def find_readings(
+    condition: Condition,
+    codes: Mapping[str, FieldCode],
+    others: Mapping[str, Field] | None = None,
+) -> Sequence[Mapping[str, Operand]]:
+    """Return the operands by key, for each way to read the condition. The first one is preferred.
+
+    A condition must fit the data type and the allowed values of the fields that its keys mean. In
+    the place of a counterpart of a synced field, it can also fit the field that was written, so
+    that a sync of the counterpart with another type does not make it invalid.
+
+    `others` are the fields of other keys, for suggestions. They are not read if all keys are known.
+    Raises: InvalidCondition if the condition fits neither.
+    """
+    if all(key in codes for key in condition_keys(condition)):
+        others = None
+    written = {key: code.field for key, code in codes.items()}
+    meant = {key: code.meant_field for key, code in codes.items()}
+    readings: list[Mapping[str, Operand]] = []
+    invalid: InvalidCondition | None = None
+    for fields in (meant, written) if meant != written else (written,):
+        try:
+            check_with_keys(condition, {**({} if others is None else others), **fields})
+        except InvalidCondition as error:
+            invalid = error
+        else:
+            readings.append(
+                {key: Operand(codes[key], each.data_type) for key, each in fields.items()}
+            )
+    if invalid is not None and not readings:
+        raise invalid
+    return readings
 
 
 @frozen
@@ -93,6 +160,7 @@ class Translation:
     expressions: dict[str, Operand] = Factory(dict)
     expression_places: dict[str, dict[TextPosition, None]] = Factory(dict)
     _position: TextPosition | None = None
+    _language: ConditionLanguage = Factory(lambda self: self.profile.conditions, takes_self=True)
 
     def formula(self, condition: Condition) -> Formula:
         """Return the tests for the condition. Raises: NotExpressible if there are none."""
@@ -122,10 +190,6 @@ class Translation:
         """Add the position of the current comparison, if it has one."""
         if self._position is not None:
             places[self._position] = None
-
-    @property
-    def _language(self) -> ConditionLanguage:
-        return self.profile.conditions
 
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]

@@ -1,19 +1,22 @@
-"""The commands for the fields of one organization."""
+"""Tables of stories: a command for an organization, and what it prints or changes.
+
+The sentence of a story is the id of its case.
+"""
 
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from shlex import split
 from typing import Any
 
-import pytest
 from attrs import frozen
 
 from recipient_fields.application import Core, render_field
 from recipient_fields.application.documents.strict_json import render_json
 from recipient_fields.domain import OrganizationId, RecipientField
 
-from ...support.command_line import CommandLine, Run
+from ..support.command_line import CommandLine, Run
 
 
 def rendered(field: RecipientField) -> dict[str, Any]:
@@ -29,11 +32,13 @@ class Commands:
     core: Core
     organization: OrganizationId
 
-    def __call__(self, command: str, *arguments: str, reply: str | None = None) -> Run:
+    def __call__(
+        self, command: str, *arguments: str, stdin: str | None = None, reply: str | None = None
+    ) -> Run:
         """Run a command such as `fields list --json`, and type `reply` at a terminal."""
         group, name, *words = split(command)
         organization = ("--organization", self.organization)
-        return self.cli(group, name, *organization, *words, *arguments, reply=reply)
+        return self.cli(group, name, *organization, *words, *arguments, stdin=stdin, reply=reply)
 
     def changed(self, command: str) -> dict[str, Any]:
         """Run a command that creates or changes a field, and return the field that it prints."""
@@ -47,6 +52,15 @@ class Commands:
         return [rendered(each) for each in self.core.fields.list_fields(self.organization).fields]
 
 
-@pytest.fixture
-def commands(cli: CommandLine, core: Core, acme: OrganizationId) -> Commands:
-    return Commands(cli, core, acme)
+@frozen
+class Story:
+    """A command such as `keys revoke 1`, and its outcome, which depends on the table."""
+
+    command: str
+    outcome: Any
+
+
+def assert_refused(run: Run, status: int, message: str) -> None:
+    """Check the error message with a pattern. The status is 2 for a usage error, otherwise 1."""
+    error = run.usage_error() if status == 2 else run.failure()
+    assert fnmatchcase(error, message), error

@@ -1,1 +1,0 @@
-"""How languages write conditions: tests, and the strategies that join them."""
