@@ -152,7 +152,7 @@ _REASONS: Mapping[type[RecipientFieldsError], str] = {
 }
 """The reasons, for errors whose code has several. Their messages state the cause."""
 
-_MESSAGES = {
+MESSAGES = {
     "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
     "not_found": "This resource does not exist. Check the id or key, and the path.",
     "unauthorized": (
@@ -308,7 +308,7 @@ def problem(
     headers = dict(headers or {})
     if STATUSES[code] is HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = _RETRY_AFTER_SECONDS
-    return Problem(code=code, message=message or _MESSAGES[code], headers=headers, **members)
+    return Problem(code=code, message=message or MESSAGES[code], headers=headers, **members)
 
 
 def problem_of(error: RecipientFieldsError) -> Problem:
@@ -317,7 +317,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
         return _problem_of_batch(error)
     kind = _kind_of(error)
     code = CODES[kind]
-    message = None if code in _MESSAGES and kind not in _REASONS else str(error)
+    message = None if code in MESSAGES and kind not in _REASONS else str(error)
     if isinstance(error, MissingGroup):
         message = f"This service has no {error.group.value}."
     return problem(
