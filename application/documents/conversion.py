@@ -50,7 +50,6 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import Operator
 from recipient_fields.domain.content import Strict, Surface
 from recipient_fields.domain.esp import Bare, Esp, NameFrom, NameState, Profiles
-from recipient_fields.domain.suggestions import did_you_mean
 
 __all__ = ["InvalidDocument"]
 
@@ -165,7 +164,7 @@ def with_suggestion(violation: V) -> V:
     """Return the violation with its suggestion in the message, if it has one."""
     if violation.suggestion is None:
         return violation
-    return evolve(violation, message=f"{violation.message}{did_you_mean(violation.suggestion)}")
+    return evolve(violation, message=f"{violation.message} Did you mean {violation.suggestion}?")
 
 
 def _is_storable(document: object) -> bool:
