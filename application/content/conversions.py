@@ -141,8 +141,8 @@ class ContentConversionDocument:
     exact: bool = field(
         default=False,
         metadata=described(
-            "Whether conditions on fields whose type no tag shows stay by hand. The default is"
-            " `false`."
+            "Whether tests of values stay by hand if no code is right for each type that the values"
+            " can have. The default is `false`."
         ),
     )
     sent_by: str | Unchanged = omittable("How the other ESP sends the message, as in an export.")
