@@ -41,10 +41,11 @@ from .output import (
     print_bytes,
     print_json,
 )
+from .repository.files import decoded
 from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
-from .violations import FINDINGS, decoded, note_warnings, reporting_violations, with_dashes
+from .violations import FINDINGS, note_warnings, reporting_violations, with_dashes
 
 _INPUT = "<stdin>"
 _SHOWN = 60
@@ -270,7 +271,7 @@ def _read_templates(
     for source, target in paths:
         name = _INPUT if source is None else str(source)
         content = sys.stdin.buffer.read() if source is None else source.read_bytes()
-        mark, text = decoded(content, None if source is None else name)
+        mark, text = decoded(content) if source is None else decoded(content, name)
         yield _Template(name, target, mark, text)
 
 
