@@ -41,10 +41,11 @@ from .output import (
     print_bytes,
     print_json,
 )
+from .repository.files import decoded
 from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
-from .violations import FINDINGS, decoded, note_warnings, reporting_violations, with_dashes
+from .violations import FINDINGS, note_warnings, reporting_violations, with_dashes
 
 _INPUT = "<stdin>"
 _SHOWN = 60
@@ -165,7 +166,7 @@ class Language(EspName):
     type=OneOf(Bare),
     help="What a name means that can be a field or event data. By default, it stays by hand.",
 )
-@option("--exact", is_flag=True, help="Keep conditions on fields whose type no tag shows.")
+@option("--exact", is_flag=True, help="Keep tests of values if no code is right for each type.")
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
 @option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
 @click.argument(
@@ -270,7 +271,7 @@ def _read_templates(
     for source, target in paths:
         name = _INPUT if source is None else str(source)
         content = sys.stdin.buffer.read() if source is None else source.read_bytes()
-        mark, text = decoded(content, None if source is None else name)
+        mark, text = decoded(content) if source is None else decoded(content, name)
         yield _Template(name, target, mark, text)
 
 

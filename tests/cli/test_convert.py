@@ -156,7 +156,7 @@ def test_an_output_is_written_completely_or_not_at_all(cli: CommandLine, tmp_pat
     run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
 
     assert run.status == 1
-    assert run.err.endswith(f"{tmp_path}/b.html is not UTF-8: byte 1. Save the file as UTF-8.\n")
+    assert run.err.endswith(f"{tmp_path}/b.html is not UTF-8: byte 1. Save it as UTF-8.\n")
     assert not (tmp_path / "out").exists()
 
 
