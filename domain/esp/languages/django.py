@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 
 from attrs import define, field, frozen
 
@@ -19,7 +20,7 @@ from .blocks import (
     opaque_block,
     unended_part,
 )
-from .expressions import MAX_DEPTH, MAX_OPERATORS, NotRead, read_number
+from .expressions import END, NotRead, Token, Tokens, read_number
 from .tree import (
     Comment,
     Expression,
@@ -190,12 +191,12 @@ def _operand(code: str) -> Expression:
 
 
 def _if(tag: _Tag) -> Opening:
-    build = as_condition(_Test(tag.arguments).read())
+    build = as_condition(_Test.of(tag.arguments).read())
     return Opening(tag.start, tag.end, "endif", build, frozenset({"elif", "else"}), final="else")
 
 
 def _elif(tag: _Tag) -> Divider:
-    return Divider(tag.start, tag.end, tag.word, _Test(tag.arguments).read())
+    return Divider(tag.start, tag.end, tag.word, _Test.of(tag.arguments).read())
 
 
 def _bare(tag: _Tag) -> Statement:
@@ -283,66 +284,57 @@ _TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
     "with": _with,
 }
 
-_POWERS = {"or": 6, "and": 7, "in": 9, "not in": 9} | dict.fromkeys(
-    ("is", "is not", "==", "!=", "<", "<=", ">", ">="), 10
-)
-"""How strongly the operators bind. `not` binds with 8."""
-_POWER_OF_NOT = 8
+_RELATIONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
+_OPERATORS = {"and", "or", "in", "not in", *_RELATIONS}
 
 
-@define
+@frozen
 class _Test:
     """Reads the test of an `if` from its words, as `django.template.smartif` does."""
 
-    _words: Sequence[str]
-    _next: int = 0
-    _depth: int = 0
-    _operators: int = 0
+    tokens: Tokens
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> _Test:
+        return cls(Tokens(_tokens(words)))
 
     def read(self) -> Expression:
         """Return the test. Raises: NotRead."""
-        found = self._expression(0)
-        if self._next < len(self._words):
-            raise NotRead(f"`{self._words[self._next][:_SHOWN]}` is not expected here.")
+        found = self.tokens.chain(self._conjunction, "or")
+        self.tokens.require_end()
         return found
 
-    def _expression(self, power: int) -> Expression:
-        left = self._first()
-        while (operator := self._operator()) and power < _POWERS[operator]:
-            self._next += len(operator.split())
-            self._operators += 1
-            if self._operators > MAX_OPERATORS:
-                raise NotRead(f"The test has more than {MAX_OPERATORS} operators.")
-            left = _operation(operator, left, self._expression(_POWERS[operator]))
-        return left
+    def _conjunction(self) -> Expression:
+        return self.tokens.chain(self._membership, "and")
 
-    def _first(self) -> Expression:
-        if self._next == len(self._words):
-            raise NotRead("The test ends where a value is expected.")
-        word = self._words[self._next]
-        self._next += 1
-        if word != "not":
-            if word in _POWERS:
-                raise NotRead(f"There is `{word}` where a value is expected.")
-            return read_value(word)
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise NotRead("The expression is nested too deeply.")
-        operand = self._expression(_POWER_OF_NOT)
-        self._depth -= 1
-        return Operation("not", (operand,))
+    def _membership(self) -> Expression:
+        found = self._relation()
+        while operator := self.tokens.accept_operator("in", "not in"):
+            part, whole = self.tokens.operation(operator, found, self._relation).operands
+            found = Operation("contains", (whole, part))
+            found = found if operator == "in" else Operation("not", (found,))
+        return found
 
-    def _operator(self) -> str | None:
-        """Return the operator at this place, which can have two words."""
-        pair = " ".join(self._words[self._next : self._next + 2])
-        if pair in _POWERS:
-            return pair
-        word = pair.partition(" ")[0]
-        return word if word in _POWERS else None
+    def _relation(self) -> Expression:
+        return self.tokens.chain(self._value, *_RELATIONS)
+
+    def _value(self) -> Expression:
+        if self.tokens.accept("word", "not"):
+            with self.tokens.nested():
+                return Operation("not", (self._membership(),))
+        word = self.tokens.peek()
+        if word is END or word.text in _OPERATORS:
+            raise self.tokens.refuse()
+        self.tokens.skip()
+        return read_value(word.text)
 
 
-def _operation(operator: str, left: Expression, right: Expression) -> Expression:
-    if operator in {"in", "not in"}:
-        found = Operation("contains", (right, left))
-        return found if operator == "in" else Operation("not", (found,))
-    return Operation(operator, (left, right))
+def _tokens(words: Sequence[str]) -> Iterator[Token]:
+    """Yield the words. Two of them can be one operator."""
+    rest = iter(zip_longest(words, words[1:]))
+    for word, after in rest:
+        if f"{word} {after}" in {"not in", "is not"}:
+            next(rest)
+            yield Token("word", f"{word} {after}")
+        else:
+            yield Token("word", word)
