@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 
 from attrs import define, field, frozen
 
 from .blocks import (
+    Builder,
     Closing,
     Divider,
     Opening,
@@ -38,6 +39,7 @@ from .tree import (
 
 _OPENING = re.compile(r"\{(?:%|\{|#)")
 _ENDS = {"{%": "%}", "{{": "}}", "{#": "#}"}
+_BLOCKS = {"autoescape", "block", "filter", "ifchanged", "spaceless"}
 _TEXT = r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')"""
 _OPERAND = rf"(?:_\({_TEXT}\)|{_TEXT}|[\w.]+|[-+.]?\d[\d.e]*)"
 _VALUE = re.compile(_OPERAND, re.DOTALL)
@@ -64,13 +66,17 @@ def read_django(text: str, blocks: Collection[str] = ()) -> Iterator[Tag]:
 
 @frozen
 class _Tag:
-    """A tag `{% word … %}`. `code` is all of it, and `arguments` are its parts after the word."""
+    """A tag `{% word … %}`. `code` is all of it, and `arguments` are its parts after the word.
+
+    `blocks` are the words of blocks of the ESP.
+    """
 
     start: int
     end: int
     word: str
     code: str
     arguments: tuple[str, ...]
+    blocks: Collection[str]
 
 
 @define
@@ -126,12 +132,12 @@ class _Reader:
         word = code.split(maxsplit=1)[0]
         if word.startswith("-"):
             raise NotRead("Django has no `{%-`. Write `{%`.")
-        tag = _Tag(start, end, word, code, tuple(words[1:]))
+        tag = _Tag(start, end, word, code, tuple(words[1:]), self._blocks)
         if word == "verbatim":
             return self._verbatim(tag)
         if word == "comment":
             return self._comment(tag)
-        return _TAGS.get(word, _block if word in self._blocks else _opaque)(tag)
+        return _read_tag(tag)
 
     def _verbatim(self, tag: _Tag) -> Node:
         last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")
@@ -190,26 +196,37 @@ def _operand(code: str) -> Expression:
     return Path(tuple(int(each) if each.isdecimal() else each for each in code.split(".")))
 
 
-def _if(tag: _Tag) -> Opening:
-    build = as_condition(_Test.of(tag.arguments).read())
-    return Opening(tag.start, tag.end, "endif", build, frozenset({"elif", "else"}), final="else")
+def _read_tag(tag: _Tag) -> Statement:
+    """Return what the tag is. Raises: NotRead if it is not in the language."""
+    start, end, word, arguments = tag.start, tag.end, tag.word, tag.arguments
+    match word:
+        case "else" | "empty" | "endif" if arguments:
+            raise NotRead(f"`{word}` is alone in its tag.")
+        case "else" | "empty":
+            return Divider(start, end, word)
+        case "if":
+            build = as_condition(_Test.of(arguments).read())
+            return Opening(start, end, "endif", build, frozenset({"elif", "else"}), final="else")
+        case "elif":
+            return Divider(start, end, word, _Test.of(arguments).read())
+        case "for":
+            build = _loop(arguments)
+            return Opening(start, end, "endfor", build, frozenset({"empty"}), final="empty")
+        case "with":
+            return opaque_block(start, end, word, (), _named(arguments))
+        case "autoescape" if arguments not in {("on",), ("off",)}:
+            raise NotRead("Write `autoescape on` or `autoescape off`.")
+        case "now" if len(arguments) != 1:
+            raise NotRead("Write `now` with one format.")
+    if word in _BLOCKS or word in tag.blocks:
+        return opaque_block(start, end, word, _values(arguments))
+    if word.startswith("end"):
+        return Closing(start, end, word)
+    return Opaque(start, end, word, _values(arguments))
 
 
-def _elif(tag: _Tag) -> Divider:
-    return Divider(tag.start, tag.end, tag.word, _Test.of(tag.arguments).read())
-
-
-def _bare(tag: _Tag) -> Statement:
-    """Read a tag without arguments: a divider, or the end of a block."""
-    if tag.arguments:
-        raise NotRead(f"`{tag.word}` is alone in its tag.")
-    if tag.word == "endif":
-        return Closing(tag.start, tag.end, tag.word)
-    return Divider(tag.start, tag.end, tag.word)
-
-
-def _for(tag: _Tag) -> Opening:
-    words = [*tag.arguments]
+def _loop(arguments: Sequence[str]) -> Builder:
+    words = [*arguments]
     is_reversed = words[-1:] == ["reversed"]
     words = words[:-1] if is_reversed else words
     if len(words) < 3 or words[-2] != "in":
@@ -218,71 +235,29 @@ def _for(tag: _Tag) -> Opening:
     if not all(variables) or any(set(each) & set(" \"'|") for each in variables):
         raise NotRead("Write `for NAME in LIST`, with names that are separated by commas.")
     options = (("reversed", Literal(value=True)),) if is_reversed else ()
-    build = loop_builder(variables, read_value(words[-1]), options)
-    return Opening(tag.start, tag.end, "endfor", build, frozenset({"empty"}), final="empty")
+    return loop_builder(variables, read_value(words[-1]), options)
 
 
-def _with(tag: _Tag) -> Opening:
-    words = tag.arguments
+def _named(words: Sequence[str]) -> tuple[tuple[str, Expression], ...]:
+    """Return the names that `with` gives to values: `NAME=VALUE`, or `VALUE as NAME`."""
     if len(words) == 3 and words[1] == "as":
-        named = [(words[2], read_value(words[0]))]
-    else:
-        found = [_ARGUMENT.fullmatch(each) for each in words]
-        named = [
-            (each["name"], read_value(each["value"])) for each in found if each and each["name"]
-        ]
-        if not named or len(named) != len(words):
-            raise NotRead("Write `with NAME=VALUE`.")
-    return opaque_block(tag.start, tag.end, tag.word, (), tuple(named))
+        return ((words[2], read_value(words[0])),)
+    found = [_ARGUMENT.fullmatch(each) for each in words]
+    named = [(each["name"], read_value(each["value"])) for each in found if each and each["name"]]
+    if not named or len(named) != len(words):
+        raise NotRead("Write `with NAME=VALUE`.")
+    return tuple(named)
 
 
-def _autoescape(tag: _Tag) -> Opening:
-    if tag.arguments not in {("on",), ("off",)}:
-        raise NotRead("Write `autoescape on` or `autoescape off`.")
-    return _block(tag)
-
-
-def _now(tag: _Tag) -> Opaque:
-    if len(tag.arguments) != 1:
-        raise NotRead("Write `now` with one format.")
-    return Opaque(tag.start, tag.end, tag.word, _values(tag))
-
-
-def _block(tag: _Tag) -> Opening:
-    return opaque_block(tag.start, tag.end, tag.word, _values(tag))
-
-
-def _opaque(tag: _Tag) -> Statement:
-    if tag.word.startswith("end"):
-        return Closing(tag.start, tag.end, tag.word)
-    return Opaque(tag.start, tag.end, tag.word, _values(tag))
-
-
-def _values(tag: _Tag) -> tuple[Expression, ...]:
+def _values(arguments: Sequence[str]) -> tuple[Expression, ...]:
     """Return the values in a tag whose syntax is not known, as far as they can be read."""
     found: list[Expression] = []
-    for each in tag.arguments:
+    for each in arguments:
         match = _ARGUMENT.fullmatch(each)
         with suppress(NotRead):
             found.append(read_value(match["value"] if match else each))
     return tuple(found)
 
-
-_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
-    "autoescape": _autoescape,
-    "block": _block,
-    "elif": _elif,
-    "else": _bare,
-    "empty": _bare,
-    "endif": _bare,
-    "filter": _block,
-    "for": _for,
-    "if": _if,
-    "ifchanged": _block,
-    "now": _now,
-    "spaceless": _block,
-    "with": _with,
-}
 
 _RELATIONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
 _OPERATORS = {"and", "or", "in", "not in", *_RELATIONS}
