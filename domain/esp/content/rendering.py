@@ -180,7 +180,9 @@ class Rendering:
             return shown
         position = self._content.lines.position(start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
-        return str(self._condition(condition, start, shown, _Code(insertion.otherwise)))
+        return str(
+            self._condition(condition, start, shown, _Code(insertion.otherwise), is_guard=True)
+        )
 
     def _warn_of_data(self, reference: Reference) -> None:
         if isinstance(reference.key, DataPath):
@@ -304,12 +306,18 @@ class Rendering:
         otherwise: _Code,
         *,
         is_raw: bool = False,
+        is_guard: bool = False,
     ) -> _Code:
-        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true."""
+        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true.
+
+        `is_guard` is whether it is that of a filter.
+        """
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
-            compiled = self._resolver.compile(condition, has_otherwise=otherwise.length > 0)
+            compiled = self._resolver.compile(
+                condition, has_otherwise=otherwise.length > 0, is_guard=is_guard
+            )
         except NotExpressible as error:
             place = error.position
             offset = start if place is None else self._content.lines.offset_of(place)
