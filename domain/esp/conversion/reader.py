@@ -63,7 +63,7 @@ MAX_CHOICE = 50
 _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _LITERAL = "The text in this tag would be read as code. Write it in another way."
-_READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_READ_BY_HAND = "The tag in line {line}, which is by hand, reads the variable `{name}`."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
@@ -141,6 +141,8 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
+    poisoning: dict[int, str] = field(init=False, factory=dict)
+    """The tags that are by hand and read such variables, and why these are by hand."""
     kept_variables: dict[int, str] = field(init=False, factory=dict)
     """The names that assignments give which stay, by their offsets."""
     _tests: int = field(init=False, default=0)
@@ -580,17 +582,21 @@ class Reader:
         for each in _assignments(node):
             self._variables[each.name] = None
             self.kept_variables[each.start] = each.name
+        line = self.lines.position(node.start).line
         items = [Path((name,)) for item in self.fields.loops for name in item.names]
         for name in {*_WORD.findall(self.text, node.start, node.end)}:
             if name in self._variables and self._variables[name] not in items:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
-                self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
+                self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
+                self.poisoning[node.start] = reason
         start, text = node.start, self.text[node.start : node.end]
         is_block = isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes)
-        line = self.lines.position(start).line if is_block else None
         continues = start in self.statements and self._ends_with_kept(start)
-        self.pieces.append(Piece(text, start, start, is_kept=True, line=line, continues=continues))
+        block_line = line if is_block else None
+        self.pieces.append(
+            Piece(text, start, start, is_kept=True, line=block_line, continues=continues)
+        )
 
     def _ends_with_kept(self, offset: int) -> bool:
         """Return whether the last piece is kept, and ends at this offset of the source."""
