@@ -164,7 +164,8 @@ class Reader:
         mark = "~" if self.profile.vocabulary.syntax is Syntax.HANDLEBARS else "-"
         self._trim_before = (f"{{%{mark}", f"{{{{{mark}")
         self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
-        self._removes_white_space = self._has_trim(0, len(self.text))
+        trimming = self._trim_before + self._trim_after
+        self._removes_white_space = any(each in self.text for each in trimming)
         self._values = Values(self.profile, self.fields)
         forms = () if self.target is None else self.target.conditions.presences
         self._conditions = Conditions(self._values, self.exact, forms)
@@ -433,27 +434,24 @@ class Reader:
     def _find_default(self, node: Condition) -> tuple[str, Sequence[str]] | None:
         """Return a value with a default that shows the same as the block, and its caveats."""
         first, *others = node.branches
-        is_choice = [each.test for each in others] == [None]
-        if first.test is None or not is_choice or self._has_trim(node.start, node.end):
+        if first.test is None or [each.test for each in others] != [None]:
             return None
         match first.nodes, others[0].nodes:
             case ((Output() as shown,), (Text() as otherwise,)) | (
                 (Text() as otherwise,),
                 (Output() as shown,),
-            ):
+            ) if _PLAIN.fullmatch(self._text_of(otherwise)) and not self._has_trim(node):
                 text = self._text_of(otherwise)
                 with suppress(ByHand):
                     value = self._resolve(shown.value)
                     code, caveats = self._shown(value)
-                    source = self._values.operand(value)
-                    if source is None or _PLAIN.fullmatch(text) is None:
-                        return None
-                    self.fields.assume_text(source, text)
                     conditions = Conditions(self._values, self.exact, ())
                     test, found = conditions.read(self._resolve(first.test))
                     codes = (code, text) if shown.start < otherwise.start else (text, code)
                     default = _as_default(test, *codes)
-                    if default is not None:
+                    source = self._values.operand(value)
+                    if default is not None and source is not None:
+                        self.fields.assume_text(source, text)
                         return default, tuple(dict.fromkeys((*found, *caveats)))
         return None
 
@@ -567,10 +565,10 @@ class Reader:
         before = self.text.startswith(self._trim_before, start, end)
         return "~" * before, "~" * self.text.endswith(self._trim_after, start, end)
 
-    def _has_trim(self, start: int, end: int) -> bool:
-        """Return whether the text contains a mark that removes white space."""
-        marks = self._trim_before + self._trim_after
-        return any(self.text.find(each, start, end) >= 0 for each in marks)
+    def _has_trim(self, node: Condition) -> bool:
+        """Return whether the code of a short block has a mark that removes white space."""
+        code = self.text[node.start : node.end]
+        return any(each in code for each in self._trim_before + self._trim_after)
 
     def _note(self, start: int, caveats: Sequence[str]) -> None:
         outcome = Outcome.CAVEAT if caveats else Outcome.CONVERTED

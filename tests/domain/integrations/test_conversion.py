@@ -578,6 +578,16 @@ def test_another_block_is_no_default(source):
     assert "default: '" not in convert(source, read="klaviyo", write="braze").content
 
 
+def test_a_block_that_is_no_default_does_not_show_the_type_of_its_value():
+    source = (
+        "{% if person.vip %}{{ person.n }}{% else %}none{% endif %}{% if person.n %}x{% endif %}"
+    )
+
+    converted = convert(source, read="klaviyo", write="braze")
+
+    assert "No tag shows the type of n" in converted.tags[4].reasons[0]
+
+
 def test_an_exact_block_of_an_unknown_type_is_no_default():
     source = "{% if person.points %}{{ person.points }}{% else %}none{% endif %}"
     options = ConversionOptions(exact=True)
