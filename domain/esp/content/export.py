@@ -15,6 +15,7 @@ from ...content.tree import Lines, Text, require_content
 from ...content.warning_codes import require_strict
 from ...fields.protocol import Field
 from ..field_codes import CodeSource
+from ..languages.conditions import Presence
 from ..names import Esp, Target
 from ..profiles import BUILT_IN, Profiles
 from ..profiles.profile import Profile
@@ -88,13 +89,21 @@ class ContentExporter:
         self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals, profiles)
 
-    def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
-        """Return the content for the target. Raises: as `export_content` does."""
+    def export(
+        self,
+        codes: CodeSource,
+        target: Target | str,
+        presences: Mapping[str, Presence] = {},
+    ) -> ExportedContent:
+        """Return the content for the target. Raises: as `export_content` does.
+
+        `presences` are the tests whether a value is set, by the keys for which they differ.
+        """
         require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile = codes.names.get_profile(target)
-        resolver = CodeResolver(codes, target, options.sent_by)
+        resolver = CodeResolver(codes, target, options.sent_by, presences)
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
         self._tags.warn(profile.esp, resolver, report)

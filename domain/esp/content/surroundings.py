@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from ...content import Content
 from ..languages.blocks import Tag
@@ -18,7 +19,7 @@ class NativeTags:
     def __init__(self, profile: Profile, content: Content) -> None:
         self._title, self._content = profile.title, content
         self._tags = tuple(profile.find_tags(content.masked))
-        self.starts = [tag.start for tag in self._tags]
+        self.starts: Sequence[int] = [tag.start for tag in self._tags]
 
     def find(self, offset: int) -> Tag | None:
         """Return the tag in which the offset is, or None."""

@@ -7,6 +7,7 @@ from attrs import evolve
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
+from ...fields.values import DataType
 from ..languages.conditions import Caveat, Feature
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
@@ -25,6 +26,7 @@ from .profile import (
     Insertion,
     MissingValue,
     Names,
+    OtherDefault,
     Profile,
     Quoting,
     Strength,
@@ -85,6 +87,11 @@ PROFILE = Profile(
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
         with_default=_IF_SET + "{{EXPRESSION}}{% else %}DEFAULT{% endif %}",
+        other_defaults=(
+            OtherDefault(
+                "{{ EXPRESSION | default: 'DEFAULT' }}", _FILTERS, {DataType.BOOLEAN: "false"}
+            ),
+        ),
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms=liquid.SHOWN_FORMS,

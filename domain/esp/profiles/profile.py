@@ -223,8 +223,9 @@ class Insertion:
     than the preview.
 
     `default_also_replaces` contains, per data type, a value that the ESP replaces with the default
-    although it is not missing. `default_caveat` is a known case of texts in which the ESP can show
-    something else than the default. `missing_value` is known if a missing value stops the message.
+    although it is not missing. `other_defaults` are other codes with a default in templates.
+    `default_caveat` is a known case of texts in which the ESP can show something else than the
+    default. `missing_value` is known if a missing value stops the message.
     """
 
     source: str
@@ -237,8 +238,22 @@ class Insertion:
     quoting: Quoting = Quoting.NONE
     shown_forms: Mapping[DataType, str] = {}
     default_also_replaces: Mapping[DataType, str] = {}
+    other_defaults: tuple[OtherDefault, ...] = ()
     default_caveat: str | None = None
     missing_value: MissingValue | None = None
+
+
+@frozen
+class OtherDefault:
+    """A code with a default that no export writes, but that templates contain, and its source.
+
+    `also_replaces` is as in `Insertion`. `caveat` says what it does not replace.
+    """
+
+    code: str
+    source: str
+    also_replaces: Mapping[DataType, str] = {}
+    caveat: str | None = None
 
 
 @frozen
