@@ -84,7 +84,6 @@ def test_a_path_can_be_percent_encoded(api: Api, city):
     assert api.send("GET", "/%61pi/v1/recipient%5Ffields/city").field == city
 
 
-@pytest.mark.parametrize("name", ["REQUEST_URI", "RAW_URI"])
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
@@ -99,13 +98,13 @@ def test_a_path_can_be_percent_encoded(api: Api, city):
     ],
 )
 def test_the_path_is_checked_as_sent_if_the_server_provides_it(
-    harness: Harness, name: str, sent: str, status: int
+    harness: Harness, sent: str, status: int
 ):
     query = sent.partition("?")[2]
-    response = TestClient(harness.app()).simulate_get(
-        "/healthz", query_string=query, extras={name: sent}
-    )
-    assert response.status_code == status
+    get = TestClient(harness.app()).simulate_get
+    for name in ("REQUEST_URI", "RAW_URI"):
+        response = get("/healthz", query_string=query, extras={name: sent})
+        assert response.status_code == status
 
 
 @pytest.mark.parametrize("path", [f"{FIELDS}?", f"{FIELDS}/city?", "/healthz?", "/readyz?"])

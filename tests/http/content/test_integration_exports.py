@@ -15,6 +15,8 @@ from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
 from ..conftest import Harness
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 LIMIT = 4_194_304
 GREETING = "Dear {{recipient.fname}}"
 FNAME = [EspField(name="FNAME", data_type=DataType.TEXT)]
