@@ -92,7 +92,6 @@ __all__ = [
     "stored_integration",
     "stored_invitation",
     "stored_key",
-    "stored_record",
     "stored_session",
 ]
 
@@ -314,10 +313,16 @@ def record_values(
 
 def read_record(row: Sequence[Any]) -> HistoryRecord:
     """Return the record of a row with the values of `record_values`, without `key` and `source`."""
-    *plain, occurred_at = row
-    with RowMapping("recipient_field_changes", tuple(row[:2])):
-        values: tuple[Any, ...] = (*plain, from_epoch_milliseconds(occurred_at))
-    return stored_record(*values)
+    organization_id, sequence, operation, field_id, author, before, after, occurred_at = row
+    with RowMapping("recipient_field_changes", (organization_id, sequence)):
+        return HistoryRecord(
+            sequence=sequence,
+            operation=RecordedOperation(operation),
+            before=_field_of(before, field_id, organization_id),
+            after=_field_of(after, field_id, organization_id),
+            author=_author_of(author),
+            occurred_at=from_epoch_milliseconds(occurred_at),
+        )
 
 
 def publish_record(row: Sequence[Any]) -> tuple[int, str]:
@@ -363,31 +368,6 @@ def read_document(field_id: int, organization_id: int, document: str) -> Recipie
     """Return the field with the JSON document of `field_document`."""
     with RowMapping("recipient_field_changes", (organization_id, field_id)):
         return cast(RecipientField, _field_of(document, field_id, organization_id))
-
-
-def stored_record(
-    organization_id: int,
-    sequence: int,
-    operation: str,
-    field_id: int,
-    author: str,
-    before: str | None,
-    after: str | None,
-    occurred_at: datetime,
-) -> HistoryRecord:
-    """Return the record of a row. The last column is a time.
-
-    The author and the field before and after the change are JSON documents.
-    """
-    with RowMapping("recipient_field_changes", (organization_id, sequence)):
-        return HistoryRecord(
-            sequence=sequence,
-            operation=RecordedOperation(operation),
-            before=_field_of(before, field_id, organization_id),
-            after=_field_of(after, field_id, organization_id),
-            author=_author_of(author),
-            occurred_at=occurred_at,
-        )
 
 
 def _field_of(document: str | None, field_id: int, organization_id: int) -> RecipientField | None:

@@ -17,6 +17,11 @@ _MAX_COMPARED = 8
 """Words that are compared in the order of their characters, which takes up to 0.5 ms for each."""
 
 
+def did_you_mean(suggestion: str | None) -> str:
+    """Return a sentence that follows a message, or an empty text without a suggestion."""
+    return "" if suggestion is None else f" Did you mean {suggestion}?"
+
+
 def closest_match(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is most similar to this one, or None if none is similar.
 

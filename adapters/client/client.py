@@ -195,7 +195,7 @@ class RecipientFieldsClient(RecipientFields):
         """
         if self._api_key is None:
             raise TypeError("This client has `keys`: pass the id of one of their organizations.")
-        response = self._send(OrganizationNotFound, self._api_key, "GET", f"{_FIELDS}?limit=1")
+        response = self._call(None, "GET", f"{_FIELDS}?limit=1")
         return organization_of(response)
 
     def list_integrations(self, organization_id: OrganizationId) -> tuple[Integration, ...]:
@@ -204,7 +204,7 @@ class RecipientFieldsClient(RecipientFields):
         Raises: OrganizationNotFound if the organization does not exist, or if the service is too
         old to list integrations.
         """
-        response = self._call(OrganizationNotFound, organization_id, "GET", _INTEGRATIONS)
+        response = self._call(organization_id, "GET", _INTEGRATIONS)
         return integrations_of(response, organization_id)
 
     def list_codes(
@@ -214,7 +214,9 @@ class RecipientFieldsClient(RecipientFields):
 
         Raises: FieldNotFound if the organization has no such field.
         """
-        response = self._call(FieldNotFound, organization_id, "GET", f"{_item(reference)}/codes")
+        response = self._call(
+            organization_id, "GET", f"{_item(reference)}/codes", not_found=FieldNotFound
+        )
         return codes_of(response)
 
     def check_content(
@@ -245,7 +247,7 @@ class RecipientFieldsClient(RecipientFields):
     ) -> ExportedContent:
         """Export the content, as ContentService does. `resolved` is empty."""
         body = export_body(content, target, options)
-        response = self._call(OrganizationNotFound, organization_id, "POST", _EXPORTS, body)
+        response = self._call(organization_id, "POST", _EXPORTS, body)
         return exported_of(response)
 
     def convert_content(
@@ -261,7 +263,7 @@ class RecipientFieldsClient(RecipientFields):
         `tags` are those that have reasons, and the `values` of fields are empty.
         """
         body = conversion_body(text, read, write, options or ConversionOptions())
-        response = self._call(OrganizationNotFound, organization_id, "POST", _CONVERSIONS, body)
+        response = self._call(organization_id, "POST", _CONVERSIONS, body)
         return conversion_of(response)
 
     def preview_content(
@@ -275,7 +277,7 @@ class RecipientFieldsClient(RecipientFields):
     ) -> PreviewedContent:
         """Return the content for a recipient with these values, as ContentService does."""
         body = preview_body(content, values, event, surface)
-        response = self._call(OrganizationNotFound, organization_id, "POST", _PREVIEWS, body)
+        response = self._call(organization_id, "POST", _PREVIEWS, body)
         return preview_of(response)
 
     def compile_condition(
@@ -290,11 +292,11 @@ class RecipientFieldsClient(RecipientFields):
     ) -> tuple[Esp, ConditionCode]:
         """Compile the condition, as ContentService does. Warnings have no places."""
         body = compilation_body(condition, target, then, otherwise, strict)
-        response = self._call(OrganizationNotFound, organization_id, "POST", _COMPILATIONS, body)
+        response = self._call(organization_id, "POST", _COMPILATIONS, body)
         return compiled_of(response)
 
     def list_fields(self, organization_id: OrganizationId) -> Catalog:
-        response = self._call(OrganizationNotFound, organization_id, "GET", _FIELDS)
+        response = self._call(organization_id, "GET", _FIELDS)
         return catalog_of(response, organization_id)
 
     def publish_fields(self, organization_id: OrganizationId) -> PublishedCatalog:
@@ -313,7 +315,7 @@ class RecipientFieldsClient(RecipientFields):
             return self._select(organization_id, query)
         try:
             target = f"{_FIELDS}?{parameters}"
-            response = self._call(OrganizationNotFound, organization_id, "GET", target)
+            response = self._call(organization_id, "GET", target)
         except RequestRefused:
             # The limit or a text is too large, or the service does not know a parameter or the
             # cursor.
@@ -333,12 +335,12 @@ class RecipientFieldsClient(RecipientFields):
     def get_field(
         self, organization_id: OrganizationId, reference: FieldReference
     ) -> RecipientField:
-        response = self._call(FieldNotFound, organization_id, "GET", _item(reference))
+        response = self._call(organization_id, "GET", _item(reference), not_found=FieldNotFound)
         return field_of(response, organization_id)
 
     def create_field(self, organization_id: OrganizationId, draft: FieldDraft) -> RecipientField:
         body = input_body(draft)
-        response = self._call(OrganizationNotFound, organization_id, "POST", _FIELDS, body)
+        response = self._call(organization_id, "POST", _FIELDS, body)
         return field_of(response, organization_id)
 
     def update_field(
@@ -351,7 +353,12 @@ class RecipientFieldsClient(RecipientFields):
         """Change a field. The service reports InvalidField before other errors."""
         body = input_body(changes)
         response = self._call(
-            FieldNotFound, organization_id, "PATCH", _item(reference), body, precondition
+            organization_id,
+            "PATCH",
+            _item(reference),
+            body,
+            precondition,
+            not_found=FieldNotFound,
         )
         return field_of(response, organization_id)
 
@@ -362,9 +369,7 @@ class RecipientFieldsClient(RecipientFields):
         precondition: Precondition = UNCONDITIONAL,
     ) -> tuple[RecipientField, bool]:
         body = input_body(draft.changes())
-        response = self._call(
-            OrganizationNotFound, organization_id, "PUT", _item(draft.key), body, precondition
-        )
+        response = self._call(organization_id, "PUT", _item(draft.key), body, precondition)
         return field_of(response, organization_id), response.status == 201
 
     def delete_field(
@@ -373,7 +378,9 @@ class RecipientFieldsClient(RecipientFields):
         reference: FieldReference,
         precondition: Precondition = UNCONDITIONAL,
     ) -> None:
-        self._call(FieldNotFound, organization_id, "DELETE", _item(reference), None, precondition)
+        self._call(
+            organization_id, "DELETE", _item(reference), None, precondition, not_found=FieldNotFound
+        )
 
     def apply_batch(
         self, organization_id: OrganizationId, batch: Batch
@@ -423,15 +430,7 @@ class RecipientFieldsClient(RecipientFields):
             return None
         body = batch_body(batch)
         try:
-            return self._call(
-                OrganizationNotFound,
-                organization_id,
-                "POST",
-                _BATCHES,
-                body,
-                batch=batch,
-                headers=headers,
-            )
+            return self._call(organization_id, "POST", _BATCHES, body, batch=batch, headers=headers)
         except OrganizationNotFound:
             # An older service also responds with 404, because it does not have the path. In that
             # case, the organization exists, and the list can be read.
@@ -442,7 +441,7 @@ class RecipientFieldsClient(RecipientFields):
     def restore_field(self, organization_id: OrganizationId, field_id: FieldId) -> RecipientField:
         require_ids(field_id=field_id)
         target = f"{_item(field_id)}/restore"
-        response = self._call(FieldNotFound, organization_id, "POST", target)
+        response = self._call(organization_id, "POST", target, not_found=FieldNotFound)
         return field_of(response, organization_id)
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
@@ -468,7 +467,7 @@ class RecipientFieldsClient(RecipientFields):
 
     def list_fields_as_of(self, organization_id: OrganizationId, at: datetime) -> Catalog:
         target = f"{_FIELDS}?{urlencode({'as_of': format_instant(at)})}"
-        response = self._call(OrganizationNotFound, organization_id, "GET", target)
+        response = self._call(organization_id, "GET", target)
         return catalog_of(response, organization_id)
 
     def _list_changes(
@@ -477,7 +476,7 @@ class RecipientFieldsClient(RecipientFields):
         parameters = history_parameters(query)
         if parameters is None:
             return query.select(self._all_changes(not_found, organization_id, target))
-        response = self._call(not_found, organization_id, "GET", f"{target}?{parameters}")
+        response = self._call(organization_id, "GET", f"{target}?{parameters}", not_found=not_found)
         return history_of(response, organization_id)
 
     def _all_changes(
@@ -491,38 +490,30 @@ class RecipientFieldsClient(RecipientFields):
                 return
             query = evolve(query, after=page.next)
 
-    def _call(
-        self,
-        not_found: NotFound,
-        organization_id: OrganizationId,
-        method: str,
-        target: str,
-        body: bytes | None = None,
-        precondition: Precondition = UNCONDITIONAL,
-        batch: Batch | None = None,
-        headers: Mapping[str, str] = _NO_HEADERS,
-    ) -> Response:
-        """Return the response if it is successful. Raises: the error for any other response."""
+    def _find_key(self, organization_id: OrganizationId) -> str | None:
         require_ids(organization_id=organization_id)
         if self._api_key is None:
-            key = self._keys.get(organization_id)
-        else:
-            key = self._api_key if organization_id == self.organization_id else None
-        if key is None:
-            raise not_found
-        return self._send(not_found, key, method, target, body, precondition, batch, headers)
+            return self._keys.get(organization_id)
+        return self._api_key if organization_id == self.organization_id else None
 
-    def _send(
+    def _call(
         self,
-        not_found: NotFound,
-        key: str,
+        organization_id: OrganizationId | None,
         method: str,
         target: str,
         body: bytes | None = None,
         precondition: Precondition = UNCONDITIONAL,
         batch: Batch | None = None,
         headers: Mapping[str, str] = _NO_HEADERS,
+        not_found: NotFound = OrganizationNotFound,
     ) -> Response:
+        """Return the response if it is successful. Raises: the error for any other response.
+
+        None is the organization of the API key.
+        """
+        key = self._api_key if organization_id is None else self._find_key(organization_id)
+        if key is None:
+            raise not_found
         if _BEARER.fullmatch(key) is None:
             raise KeyRefused
         sent = {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from threading import RLock
 
-from attrs import asdict, evolve
+from attrs import Factory, asdict, define, evolve
 
 from recipient_fields.application import AdministratorRepository, AdministratorsCheck
 from recipient_fields.domain import (
@@ -31,22 +31,16 @@ from .catalogs import Catalogs
 from .records import OwnedTable, Table
 
 
+@define(slots=False, eq=False)
 class MemoryAdministratorRepository(AdministratorRepository):
     """The administrators and invitations in memory, by id."""
 
-    def __init__(
-        self,
-        lock: RLock,
-        catalogs: Catalogs,
-        accounts: Table[Administrator],
-        end_sessions: Callable[[AdministratorId], object],
-    ) -> None:
-        self._lock = lock
-        self._catalogs = catalogs
-        self._accounts = accounts
-        self._end_sessions = end_sessions
-        self._links: dict[tuple[AdministratorId, LinkPurpose], Link] = {}
-        self._invitations = OwnedTable[Invitation](InvitationNotFound)
+    _lock: RLock
+    _catalogs: Catalogs
+    _accounts: Table[Administrator]
+    _end_sessions: Callable[[AdministratorId], object]
+    _links: dict[tuple[AdministratorId, LinkPurpose], Link] = Factory(dict)
+    _invitations: OwnedTable[Invitation] = Factory(lambda: OwnedTable(InvitationNotFound))
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Administrator, ...]:
         with self._lock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from threading import RLock
 
+from attrs import define
+
 from recipient_fields.application import (
     CatalogPlanner,
     FieldRepository,
@@ -26,12 +28,12 @@ from recipient_fields.domain import (
 from .catalogs import Catalogs
 
 
+@define(slots=False, eq=False)
 class MemoryFieldRepository(FieldRepository):
     """The fields in memory."""
 
-    def __init__(self, lock: RLock, catalogs: Catalogs) -> None:
-        self._lock = lock
-        self._catalogs = catalogs
+    _lock: RLock
+    _catalogs: Catalogs
 
     def all(self, organization_id: OrganizationId, /) -> Catalog:
         with self._lock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from threading import RLock
 
+from attrs import define
+
 from recipient_fields.application import (
     HistoryRepository,
     PublishedHistoryPage,
@@ -28,12 +30,12 @@ from recipient_fields.domain import (
 from .catalogs import Catalogs
 
 
+@define(slots=False, eq=False)
 class MemoryHistoryRepository(HistoryRepository):
     """The histories in memory, one per catalog."""
 
-    def __init__(self, lock: RLock, catalogs: Catalogs) -> None:
-        self._lock = lock
-        self._catalogs = catalogs
+    _lock: RLock
+    _catalogs: Catalogs
 
     def select(self, organization_id: OrganizationId, query: HistoryQuery, /) -> HistoryPage:
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from threading import RLock
 
-from attrs import evolve
+from attrs import Factory, define, evolve
 
 from recipient_fields.application import SessionRepository
 from recipient_fields.domain import (
@@ -20,16 +20,16 @@ from recipient_fields.domain import (
 from .records import Table
 
 
+@define(slots=False, eq=False)
 class MemorySessionRepository(SessionRepository):
     """The sessions in memory, by ascending id."""
 
-    def __init__(self, lock: RLock, accounts: Table[Administrator]) -> None:
-        self._lock = lock
-        self._accounts = accounts
-        self._sessions = Table[Session]()
-        self._forms: set[tuple[SessionId, bytes]] = set()
-        self._attempts: dict[bytes, tuple[datetime, int]] = {}
-        """The end of the window and the number of attempts, by subject."""
+    _lock: RLock
+    _accounts: Table[Administrator]
+    _sessions: Table[Session] = Factory(Table)
+    _forms: set[tuple[SessionId, bytes]] = Factory(set)
+    _attempts: dict[bytes, tuple[datetime, int]] = Factory(dict)
+    """The end of the window and the number of attempts, by subject."""
 
     def add(
         self, administrator: Administrator, digest: bytes, at: datetime, user_agent: str, /

@@ -12,7 +12,7 @@ from datetime import datetime
 from threading import RLock
 from typing import TypeVar
 
-from attrs import evolve, fields_dict
+from attrs import define, evolve, fields_dict
 
 from recipient_fields.application import (
     AdministratorRepository,
@@ -161,22 +161,15 @@ def _read(records: Records[T]) -> Records[T]:
     return Records(records.count, records.last_id, tuple(records))
 
 
+@define(slots=False, eq=False)
 class MemoryOrganizationRepository(OrganizationRepository):
     """The organizations in memory. Deleting one deletes what it has in the other tables."""
 
-    def __init__(
-        self,
-        lock: RLock,
-        catalogs: Catalogs,
-        keys: KeyTable,
-        integrations: OwnedTable[Integration],
-        administrators: MemoryAdministratorRepository,
-    ) -> None:
-        self._lock = lock
-        self._catalogs = catalogs
-        self._keys = keys
-        self._integrations = integrations
-        self._administrators = administrators
+    _lock: RLock
+    _catalogs: Catalogs
+    _keys: KeyTable
+    _integrations: OwnedTable[Integration]
+    _administrators: MemoryAdministratorRepository
 
     def all(self) -> tuple[Organization, ...]:
         with self._lock:
@@ -232,13 +225,13 @@ class KeyTable(OwnedTable[ApiKey]):
         super().delete(record)
 
 
+@define(slots=False, eq=False)
 class MemoryApiKeyRepository(ApiKeyRepository):
     """The API keys in memory."""
 
-    def __init__(self, lock: RLock, catalogs: Catalogs, keys: KeyTable) -> None:
-        self._lock = lock
-        self._catalogs = catalogs
-        self._keys = keys
+    _lock: RLock
+    _catalogs: Catalogs
+    _keys: KeyTable
 
     def all(self, organization_id: OrganizationId, /) -> tuple[ApiKey, ...]:
         with self._lock:
@@ -304,12 +297,12 @@ class IntegrationTable(OwnedTable[Integration]):
         super().delete(record)
 
 
+@define(slots=False, eq=False)
 class MemoryEspConnectionRepository(EspConnectionRepository):
     """The connections of the integrations in memory."""
 
-    def __init__(self, lock: RLock, integrations: IntegrationTable) -> None:
-        self._lock = lock
-        self._integrations = integrations
+    _lock: RLock
+    _integrations: IntegrationTable
 
     def all(self) -> tuple[EspConnection, ...]:
         with self._lock:
@@ -336,15 +329,13 @@ class MemoryEspConnectionRepository(EspConnectionRepository):
             return self._integrations.connections.put(plan(stored))
 
 
+@define(slots=False, eq=False)
 class MemoryIntegrationRepository(IntegrationRepository):
     """The integrations in memory. A change of one is a change of its organization's catalog."""
 
-    def __init__(
-        self, lock: RLock, catalogs: Catalogs, integrations: OwnedTable[Integration]
-    ) -> None:
-        self._lock = lock
-        self._catalogs = catalogs
-        self._integrations = integrations
+    _lock: RLock
+    _catalogs: Catalogs
+    _integrations: OwnedTable[Integration]
 
     def all(self, organization_id: OrganizationId, /) -> tuple[Integration, ...]:
         with self._lock:

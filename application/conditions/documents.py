@@ -34,7 +34,7 @@ from recipient_fields.domain.conditions import (
 )
 
 from ..documents.conversion import InvalidDocument, parse_document, unknown_members
-from ..documents.schemas import NamedSchema, described
+from ..documents.schemas import NamedSchema, described, named
 
 T = TypeVar("T")
 
@@ -116,24 +116,20 @@ _COMPOUNDS: Mapping[str, Callable[[object, int], Condition]] = {
 
 
 def _compound(name: str, member: str, schema: object) -> NamedSchema:
-    return NamedSchema(
+    return named(
         name,
-        {
-            "type": "object",
-            "properties": {member: schema},
-            "required": [member],
-            "additionalProperties": False,
-        },
+        type="object",
+        properties={member: schema},
+        required=[member],
+        additionalProperties=False,
     )
 
 
 _alternatives: list[object] = []
-CONDITION_TREE = NamedSchema(
+CONDITION_TREE = named(
     "ConditionTree",
-    {
-        "oneOf": _alternatives,
-        "description": "A condition as JSON. docs/conditions.md describes it.",
-    },
+    oneOf=_alternatives,
+    description="A condition as JSON. docs/conditions.md describes it.",
 )
 _TREES = {"type": "array", "minItems": 2, "items": CONDITION_TREE}
 _alternatives += [  # A tree contains trees.

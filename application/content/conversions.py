@@ -36,8 +36,8 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
-from ..documents.schemas import Schema, described, render_document
+from ..documents.conversion import InvalidDocument, checked, parse_document
+from ..documents.schemas import Schema, described, omittable, render_document
 from ..documents.value_schemas import ID
 from ..fields.fields_as_code import render_draft_document
 from .content import Target
@@ -135,32 +135,22 @@ class ContentConversionDocument:
             "Texts that the other ESP lacks, by names such as `sender.name`.", _TEXTS
         ),
     )
-    surface: Surface | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "Where the email shows it. By default, a text with an HTML tag is `html`."
-        ),
+    surface: Surface | Unchanged = omittable(
+        "Where the email shows it. By default, a text with an HTML tag is `html`."
     )
     exact: bool = field(
         default=False,
         metadata=described(
-            "Whether conditions on fields whose type no tag shows stay by hand. The default is"
-            " `false`."
+            "Whether tests of values stay by hand if no code is right for each type that the values"
+            " can have. The default is `false`."
         ),
     )
-    sent_by: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("How the other ESP sends the message, as in an export."),
+    sent_by: str | Unchanged = omittable("How the other ESP sends the message, as in an export.")
+    sent_by_source: str | Unchanged = omittable(
+        "How the source sends the message, if it has several ways."
     )
-    sent_by_source: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("How the source sends the message, if it has several ways."),
-    )
-    bare: Bare | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "What a name means that can be a field or event data. By default, it stays by hand."
-        ),
+    bare: Bare | Unchanged = omittable(
+        "What a name means that can be a field or event data. By default, it stays by hand."
     )
     strict: bool = field(
         default=False,
@@ -215,18 +205,15 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    source: object = _ABSENT
-    if isinstance(document, dict):
-        source = document.get("from", _ABSENT)
-        document = {name: value for name, value in document.items() if name != "from"}
-    with violations.collect("from"):
-        read = _parse_target(source, profiles)
-        if read == PORTABLE:
-            raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, _NO_SOURCE)])
-    with violations.collect():
+    with checked(document) as violations:
+        source: object = _ABSENT
+        if isinstance(document, dict):
+            source = document.get("from", _ABSENT)
+            document = {name: value for name, value in document.items() if name != "from"}
+        with violations.collect("from"):
+            read = _parse_target(source, profiles)
+            if read == PORTABLE:
+                raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, _NO_SOURCE)])
         members = parse_document(document, ContentConversionDocument, profiles=profiles)
         with violations.collect("to"):
             write = _parse_target(members.to, profiles)
@@ -245,8 +232,6 @@ def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) ->
                 sent_by_source=sent(members.sent_by_source),
                 bare=sent(members.bare),
             )
-    if violations:
-        raise InvalidDocument(violations)
     return ContentConversion(
         content=members.content,
         read=read,

@@ -44,8 +44,8 @@ from recipient_fields.domain.esp import (
 )
 
 from ..conditions.documents import CONDITION_TREE, parse_condition_document
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
-from ..documents.schemas import Schema, described, render_document
+from ..documents.conversion import checked, parse_document
+from ..documents.schemas import Schema, described, omittable, render_document
 from ..documents.value_schemas import ID, RECIPIENT
 from ..documents.violations import ErrorDetailDocument, violation_document
 from .content import Target
@@ -203,16 +203,13 @@ class ContentExportDocument:
     integration_id: IntegrationId | Unchanged = field(
         default=UNCHANGED, metadata=_TARGET_INTEGRATION
     )
-    integration_ids: list[IntegrationId] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
-            f" number times the length of the content is at most {MAX_CONTENT_LENGTH:,}.",
-            {"type": "array", "items": IntegrationId},
-            minItems=1,
-            maxItems=MAX_EXPORTS,
-            uniqueItems=True,
-        ),
+    integration_ids: list[IntegrationId] | Unchanged = omittable(
+        "Integrations that get one export each, in place of `esp` and `integration_id`. Their"
+        f" number times the length of the content is at most {MAX_CONTENT_LENGTH:,}.",
+        {"type": "array", "items": IntegrationId},
+        minItems=1,
+        maxItems=MAX_EXPORTS,
+        uniqueItems=True,
     )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
     raw: bool = field(
@@ -223,25 +220,19 @@ class ContentExportDocument:
         ),
     )
     strict: Strict = field(default=DEFAULT_STRICT, metadata=_STRICT)
-    literals: list[str] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "Texts that must stay as they are: there are no warnings about them.",
-            {
-                "type": "array",
-                "items": {"type": "string", "minLength": 1, "maxLength": MAX_LITERAL_LENGTH},
-            },
-            maxItems=MAX_LITERALS,
-        ),
+    literals: list[str] | Unchanged = omittable(
+        "Texts that must stay as they are: there are no warnings about them.",
+        {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": MAX_LITERAL_LENGTH},
+        },
+        maxItems=MAX_LITERALS,
     )
-    sent_by: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "The way in which the message is sent, if content has event data: such as"
-            " `api_trigger_properties` for Braze. By default, it is the usual one of the ESP.",
-            minLength=1,
-            maxLength=100,
-        ),
+    sent_by: str | Unchanged = omittable(
+        "The way in which the message is sent, if content has event data: such as"
+        " `api_trigger_properties` for Braze. By default, it is the usual one of the ESP.",
+        minLength=1,
+        maxLength=100,
     )
 
 
@@ -277,9 +268,8 @@ class ContentPreviewDocument:
 
     content: str = field(metadata=_CONTENT)
     recipient: Mapping[str, object] = field(metadata=described(schema=RECIPIENT))
-    event: Mapping[str, object] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("The event data that content shows.", {"type": "object"}),
+    event: Mapping[str, object] | Unchanged = omittable(
+        "The event data that content shows.", {"type": "object"}
     )
     surface: Surface | Unchanged = field(default=UNCHANGED, metadata=_SURFACE)
 
@@ -312,18 +302,13 @@ def parse_condition_compilation(
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    document, otherwise = _split_else(document, violations)
-    with violations.collect():
+    with checked(document) as violations:
+        document, otherwise = _split_else(document, violations)
         members = parse_document(document, ConditionCompilationDocument, profiles=profiles)
         with violations.collect("condition"):
             condition = _parse_condition(members.condition)
         with violations.collect():
             target = sent_target(members.esp, members.integration_id)
-    if violations:
-        raise InvalidDocument(violations)
     return ConditionCompilation(condition, target, members.then, otherwise, members.strict)
 
 
@@ -347,10 +332,7 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    with violations.collect():
+    with checked(document) as violations:
         members = parse_document(document, ContentExportDocument, profiles=profiles)
         with violations.collect():
             target = _export_target(members)
@@ -366,8 +348,6 @@ def parse_content_export(document: object, profiles: Profiles = BUILT_IN) -> Con
             content = _read_content(members.content)
             if violations:
                 violations.extend(each.prefixed("content") for each in content.violations)
-    if violations:
-        raise InvalidDocument(violations)
     return ContentExport(content, target, options)
 
 
@@ -376,15 +356,10 @@ def parse_content_preview(document: object) -> ContentPreview:
 
     Raises: InvalidDocument with all violations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    with violations.collect():
+    with checked(document) as violations:
         members = parse_document(document, ContentPreviewDocument)
         with violations.collect("content"):
             content = _read_content(members.content)
-    if violations:
-        raise InvalidDocument(violations)
     event = sent(members.event) or {}
     return ContentPreview(content, members.recipient, event, sent(members.surface))
 

@@ -6,6 +6,7 @@ One cattrs converter reads every document: request bodies, reports, and the resp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -58,6 +59,7 @@ _MAX_SHOWN = 10
 """Violations in its message."""
 
 T = TypeVar("T")
+V = TypeVar("V", bound=Violation)
 
 converter: Converter = Converter(forbid_extra_keys=True)
 """Rejects members that a class does not have, and values of another type."""
@@ -143,7 +145,22 @@ def bad_characters(document: object) -> Violations:
     return Violations(islice(_bad_characters(document), MAX_VIOLATIONS))
 
 
-def with_suggestion(violation: Violation) -> Violation:
+@contextmanager
+def checked(document: object) -> Iterator[Violations]:
+    """Collect the violations of the document in the block, unless it has bad characters.
+
+    Raises: InvalidDocument with all violations if there are any.
+    """
+    violations = bad_characters(document)
+    if violations:
+        raise InvalidDocument(violations)
+    with violations.collect():
+        yield violations
+    if violations:
+        raise InvalidDocument(violations)
+
+
+def with_suggestion(violation: V) -> V:
     """Return the violation with its suggestion in the message, if it has one."""
     if violation.suggestion is None:
         return violation

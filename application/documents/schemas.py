@@ -15,7 +15,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from attrs import NOTHING, Attribute, Factory, evolve, fields, frozen, has
+from attrs import NOTHING, Attribute, Factory, evolve, field, fields, frozen, has
 
 from recipient_fields.domain import UNCHANGED, Unchanged, format_instant
 
@@ -38,6 +38,11 @@ class NamedSchema:
 
     name: str
     schema: Schema
+
+
+def named(name: str, /, **schema: object) -> NamedSchema:
+    """Return the schema with these keywords as one with a name."""
+    return NamedSchema(name, schema)
 
 
 @frozen(eq=False)
@@ -68,6 +73,14 @@ def described(
     if description is not None:
         keywords["description"] = description
     return {_METADATA: (schema, keywords)}
+
+
+def omittable(description: str | None = None, schema: object = None, **keywords: object) -> Any:
+    """Return an attribute for a member that can be omitted: it is UNCHANGED then.
+
+    The arguments are those of `described`.
+    """
+    return field(default=UNCHANGED, metadata=described(description, schema, **keywords))
 
 
 def schema_name(kind: type) -> str:

@@ -37,7 +37,7 @@ from recipient_fields.domain.conditions import Operator, TextPosition
 from recipient_fields.domain.content import Strict, Surface, WarningCode, WarningKind
 from recipient_fields.domain.esp import BUILT_IN, Bare, Esp, NameFrom, NameState, Profiles
 
-from .schemas import NamedSchema, Schema, SchemaGenerator, extended
+from .schemas import NamedSchema, Schema, SchemaGenerator, extended, named
 
 # Character classes, unlike `\s`, are the same everywhere.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -69,16 +69,14 @@ def _enumeration(kind: type[Enum], description: str | None = None) -> NamedSchem
 
 def _verbatim(name: str, member: str, example: str) -> NamedSchema:
     """Return the schema of a nullable text that is stored as it is."""
-    return NamedSchema(
+    return named(
         name,
-        {
-            "type": ["string", "null"],
-            "minLength": 1,
-            "maxLength": _MEMBERS[member].max_length,
-            "pattern": _VERBATIM_PATTERN,
-            "description": _MEMBERS[member].description,
-            "examples": [example],
-        },
+        type=["string", "null"],
+        minLength=1,
+        maxLength=_MEMBERS[member].max_length,
+        pattern=_VERBATIM_PATTERN,
+        description=_MEMBERS[member].description,
+        examples=[example],
     )
 
 
@@ -104,55 +102,45 @@ NEW_KEY = NamedSchema(
     },
 )
 """The key of a field that does not exist yet. Some existing fields have reserved keys."""
-_NEW_NAME = NamedSchema(
+_NEW_NAME = named(
     "NewName",
-    {
-        "type": "string",
-        "pattern": f"^[{_SPACE}]*{_LINE_PATTERN}[{_SPACE}]*$",
-        "description": (
-            "The name of the field for people. It is stored in Unicode NFC, without leading or "
-            f"trailing white space, and has 1 to {MAX_LINE_LENGTH} characters on one line in that "
-            "form. It need not be unique."
-        ),
-        "examples": ["Loyalty tier"],
-    },
+    type="string",
+    pattern=f"^[{_SPACE}]*{_LINE_PATTERN}[{_SPACE}]*$",
+    description=(
+        "The name of the field for people. It is stored in Unicode NFC, without leading or "
+        f"trailing white space, and has 1 to {MAX_LINE_LENGTH} characters on one line in that "
+        "form. It need not be unique."
+    ),
+    examples=["Loyalty tier"],
 )
-_LINE = NamedSchema(
+_LINE = named(
     "Line",
-    {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": MAX_LINE_LENGTH,
-        "pattern": f"^{_LINE_PATTERN}$",
-        "description": "One line of text without leading or trailing white space.",
-    },
+    type="string",
+    minLength=1,
+    maxLength=MAX_LINE_LENGTH,
+    pattern=f"^{_LINE_PATTERN}$",
+    description="One line of text without leading or trailing white space.",
 )
 SENT_INSTANT = NamedSchema(
     "Rfc3339Timestamp", {"type": "string", "format": "date-time", "pattern": RFC_3339_PATTERN}
 )
-FIELD_REFERENCE = NamedSchema(
+FIELD_REFERENCE = named(
     "FieldReference",
-    {
-        "oneOf": [ID, NEW_KEY],
-        "description": "The id of the field, or its key.",
-        "examples": ["loyalty_tier"],
-    },
+    oneOf=[ID, NEW_KEY],
+    description="The id of the field, or its key.",
+    examples=["loyalty_tier"],
 )
-ENTITY_TAG = NamedSchema(
+ENTITY_TAG = named(
     "EntityTag",
-    {
-        "type": ["string", "null"],
-        # Any text but `*`, with or without quotes.
-        "pattern": r'^(?:"[\x21\x23-\x7e]+"|[\x21\x23-\x29\x2b-\x7e]|[\x21\x23-\x7e]{2,})$',
-    },
+    type=["string", "null"],
+    # Any text but `*`, with or without quotes.
+    pattern=r'^(?:"[\x21\x23-\x7e]+"|[\x21\x23-\x29\x2b-\x7e]|[\x21\x23-\x7e]{2,})$',
 )
-RECIPIENT = NamedSchema(
+RECIPIENT = named(
     "Recipient",
-    {
-        "type": "object",
-        "additionalProperties": True,
-        "description": "The values of a recipient, by the keys of the fields.",
-    },
+    type="object",
+    additionalProperties=True,
+    description="The values of a recipient, by the keys of the fields.",
 )
 
 
@@ -186,25 +174,21 @@ def values_by_type(instant: object) -> list[Schema]:
 
 _TYPES: Mapping[object, object] = {
     date: {"type": "string", "format": "date", "pattern": f"^{_DATE_PATTERN}$"},
-    datetime: NamedSchema(
+    datetime: named(
         "Timestamp",
-        {
-            "type": "string",
-            "format": "date-time",
-            "pattern": _INSTANT_PATTERN,
-            "examples": ["2026-11-20T09:15:00.123Z"],
-        },
+        type="string",
+        format="date-time",
+        pattern=_INSTANT_PATTERN,
+        examples=["2026-11-20T09:15:00.123Z"],
     ),
-    AllowedValues | None: NamedSchema(
+    AllowedValues | None: named(
         "AllowedValues",
-        {
-            "type": ["array", "null"],
-            "minItems": 1,
-            "maxItems": _MEMBERS["allowed_values"].max_items,
-            "uniqueItems": True,
-            "items": {"type": ["string", "number"]},
-            "description": _MEMBERS["allowed_values"].description,
-        },
+        type=["array", "null"],
+        minItems=1,
+        maxItems=_MEMBERS["allowed_values"].max_items,
+        uniqueItems=True,
+        items={"type": ["string", "number"]},
+        description=_MEMBERS["allowed_values"].description,
     ),
     DataType: _enumeration(DataType, _MEMBERS["data_type"].description),
     FieldId: ID,
@@ -230,14 +214,12 @@ _TYPES: Mapping[object, object] = {
     Strict: {"oneOf": [{"type": "boolean"}, {"type": "string", "const": "mistakes"}]},
     Bare: _enumeration(Bare, "What a name means that can be a field or event data."),
     Surface: _enumeration(Surface, "Where an email shows content."),
-    TextPosition: NamedSchema(
+    TextPosition: named(
         "TextPosition",
-        {
-            "type": "object",
-            "description": "A place in a text.",
-            "required": ["line", "column"],
-            "properties": {"line": ID, "column": ID},
-        },
+        type="object",
+        description="A place in a text.",
+        required=["line", "column"],
+        properties={"line": ID, "column": ID},
     ),
     ValueExpression | None: _verbatim("ValueExpression", "custom_value_expression", "@firstName"),
     WarningCode: _enumeration(WarningCode, "What the warning is about. docs/errors.md lists them."),
@@ -269,15 +251,13 @@ def _request(
     """Return the schema of a field in a request. `others` are the members that are not writable."""
     writable = {each: sent_member(_MEMBERS[each]) for each in WRITABLE_MEMBERS}
     rules = {"required": list(required), "allOf": values_by_type(SENT_INSTANT)}
-    return NamedSchema(
+    return named(
         name,
-        {
-            "type": "object",
-            "description": description,
-            "properties": {**writable, **others},
-            "additionalProperties": False,
-            **(rules if required else {}),
-        },
+        type="object",
+        description=description,
+        properties={**writable, **others},
+        additionalProperties=False,
+        **(rules if required else {}),
     )
 
 

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from recipient_fields.domain import UNCHANGED, FieldKey, Rule, Unchanged, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 
-from .schemas import described, render_document
+from .schemas import described, omittable, render_document
 from .value_schemas import ID
 
 _FAILURES = (
@@ -33,32 +33,17 @@ class ErrorDetailDocument:
     )
     code: str = field(metadata=described(enum=[*(rule.value for rule in Rule), *_FAILURES]))
     message: str = field(metadata=described(minLength=1))
-    line: int | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("The line, if the violation is in a text. From 1.", ID),
+    line: int | Unchanged = omittable("The line, if the violation is in a text. From 1.", ID)
+    column: int | Unchanged = omittable("The column, in characters. From 1.", ID)
+    suggestion: str | Unchanged = omittable("A value that is probably meant.")
+    existing_id: int | Unchanged = omittable("The id of the field that has this key.", ID)
+    existing_key: FieldKey | Unchanged = omittable("This key.")
+    limit: int | Unchanged = omittable("As in `error.limit`.", minimum=0)
+    used: int | Unchanged = omittable(
+        "The size of the list of all fields before the operation, in bytes.", minimum=0
     )
-    column: int | Unchanged = field(
-        default=UNCHANGED, metadata=described("The column, in characters. From 1.", ID)
-    )
-    suggestion: str | Unchanged = field(
-        default=UNCHANGED, metadata=described("A value that is probably meant.")
-    )
-    existing_id: int | Unchanged = field(
-        default=UNCHANGED, metadata=described("The id of the field that has this key.", ID)
-    )
-    existing_key: FieldKey | Unchanged = field(default=UNCHANGED, metadata=described("This key."))
-    limit: int | Unchanged = field(
-        default=UNCHANGED, metadata=described("As in `error.limit`.", minimum=0)
-    )
-    used: int | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "The size of the list of all fields before the operation, in bytes.", minimum=0
-        ),
-    )
-    reason: str | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described("Why an operation is forbidden, as in `error.reason`.", minLength=1),
+    reason: str | Unchanged = omittable(
+        "Why an operation is forbidden, as in `error.reason`.", minLength=1
     )
 
 

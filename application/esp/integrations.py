@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
 
@@ -311,31 +312,20 @@ class IntegrationService:
         run = SyncRun.from_report(
             integration, reported, at=at, allow_empty=allow_empty, profiles=self._profiles
         )
+        plan_run = partial(run.plan, size_limit=self._size_limit, keep_missing=keep_missing)
         if dry_run:
             catalog, integrations = self._integrations.read_catalog(organization_id)
             by_id = {each.id: each for each in integrations}
             if integration_id not in by_id:
                 raise IntegrationNotFound
-            return run.plan(
-                by_id[integration_id],
-                catalog.fields,
-                integrations=integrations,
-                size_limit=self._size_limit,
-                keep_missing=keep_missing,
-            )
+            return plan_run(by_id[integration_id], catalog.fields, integrations=integrations)
 
         def plan(
             integration: Integration,
             fields: Collection[RecipientField],
             integrations: Collection[Integration],
         ) -> SyncPlan:
-            planned = run.plan(
-                integration,
-                fields,
-                integrations=integrations,
-                size_limit=self._size_limit,
-                keep_missing=keep_missing,
-            )
+            planned = plan_run(integration, fields, integrations=integrations)
             planned.require_confirmed(confirmed, max_removals=max_removals)
             return planned
 

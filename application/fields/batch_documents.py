@@ -33,11 +33,10 @@ from recipient_fields.domain import (
 
 from ..documents.conversion import (
     MAX_VIOLATIONS,
-    InvalidDocument,
-    bad_characters,
+    checked,
     parse_document,
 )
-from ..documents.schemas import NamedSchema, Reference, described, extended, render_document
+from ..documents.schemas import NamedSchema, Reference, described, extended, named, render_document
 from ..documents.strict_json import render_json
 from ..documents.value_schemas import ENTITY_TAG, FIELD_REFERENCE, REPLACEMENT
 from .documents import FieldDocument, render_field
@@ -68,23 +67,19 @@ def parse_batch(document: object, *, can_be_empty: bool = False) -> Batch:
     A request has at least one operation. If `can_be_empty` is true, there can be none.
     Raises: InvalidDocument with the violations of all operations.
     """
-    violations = bad_characters(document)
-    if violations:
-        raise InvalidDocument(violations)
-    batch = parse_document(document, RecipientFieldBatchDocument)
-    with violations.collect("operations"):
-        _require_count(len(batch.operations), minimum=0 if can_be_empty else 1)
-    operations = []
-    for index, each in enumerate(batch.operations[:MAX_BATCH_OPERATIONS]):
-        if len(violations) >= MAX_VIOLATIONS:
-            break  # The error lists no more, and a hostile document could cost seconds.
-        with violations.collect("operations", index):
-            operations.append(_parse_operation(each))
-    expected_version = None
-    with violations.collect("if_revision"):
-        expected_version = _parse_tag(batch.if_revision)
-    if violations:
-        raise InvalidDocument(violations)
+    with checked(document) as violations:
+        batch = parse_document(document, RecipientFieldBatchDocument)
+        with violations.collect("operations"):
+            _require_count(len(batch.operations), minimum=0 if can_be_empty else 1)
+        operations = []
+        for index, each in enumerate(batch.operations[:MAX_BATCH_OPERATIONS]):
+            if len(violations) >= MAX_VIOLATIONS:
+                break  # The error lists no more, and a hostile document could cost seconds.
+            with violations.collect("operations", index):
+                operations.append(_parse_operation(each))
+        expected_version = None
+        with violations.collect("if_revision"):
+            expected_version = _parse_tag(batch.if_revision)
     return Batch(tuple(operations), expected_version)
 
 
@@ -193,19 +188,17 @@ class _Kind:
 
     def schema(self, operation: str) -> NamedSchema:
         """Return the schema of this operation."""
-        return NamedSchema(
+        return named(
             f"{operation.capitalize()}Operation",
-            {
-                "type": "object",
-                "description": self.description,
-                "properties": {
-                    "operation": {"type": "string", "const": operation},
-                    **self.required,
-                    **self.optional,
-                },
-                "required": ["operation", *self.required],
-                "additionalProperties": False,
+            type="object",
+            description=self.description,
+            properties={
+                "operation": {"type": "string", "const": operation},
+                **self.required,
+                **self.optional,
             },
+            required=["operation", *self.required],
+            additionalProperties=False,
         )
 
 
@@ -250,14 +243,12 @@ _KINDS: Mapping[str, _Kind] = {
     ),
 }
 _SCHEMAS = {name: kind.schema(name) for name, kind in _KINDS.items()}
-_OPERATION = NamedSchema(
+_OPERATION = named(
     "BatchOperation",
-    {
-        "oneOf": list(_SCHEMAS.values()),
-        "discriminator": {
-            "propertyName": "operation",
-            "mapping": {name: Reference(schema) for name, schema in _SCHEMAS.items()},
-        },
+    oneOf=list(_SCHEMAS.values()),
+    discriminator={
+        "propertyName": "operation",
+        "mapping": {name: Reference(schema) for name, schema in _SCHEMAS.items()},
     },
 )
 

@@ -35,7 +35,7 @@ from recipient_fields.domain import (
     sync_channel,
 )
 
-from ..documents.schemas import NamedSchema, Schema, described
+from ..documents.schemas import NamedSchema, Schema, described, named
 from ..documents.value_schemas import ID, REPLACEMENT, STORED_FIELD
 from ..ports.fields import PublishedCatalog, PublishedHistoryPage
 
@@ -176,15 +176,13 @@ class HistoryRecordListDocument:
 
 def _request(kind: str, description: str, members: object) -> NamedSchema:
     """Return the schema of a request with the members of one field."""
-    return NamedSchema(
+    return named(
         f"RecipientField{kind}Envelope",
-        {
-            "type": "object",
-            "description": description,
-            "additionalProperties": False,
-            "required": ["recipient_field"],
-            "properties": {"recipient_field": members},
-        },
+        type="object",
+        description=description,
+        additionalProperties=False,
+        required=["recipient_field"],
+        properties={"recipient_field": members},
     )
 
 

@@ -33,7 +33,7 @@ from recipient_fields.domain.integrations.setting import (
 )
 
 from ..clock import system_clock
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
+from ..documents.conversion import checked, parse_document
 from ..documents.strict_json import NotJson, parse_json, render_json
 from .batch_documents import parse_batch, render_batch
 from .fields_as_code import CatalogDocument
@@ -258,18 +258,14 @@ def render_plan(plan: Plan) -> bytes:
 
 def _parse_names(sections: object) -> NamesToSet:
     """Return the changes of names. An integration can be in the document only once."""
-    violations = bad_characters(sections)
-    if violations:
-        raise InvalidDocument(violations)
-    names: dict[IntegrationId, Mapping[str, SetName | None]] = {}
-    for index, each in enumerate(parse_document(sections, _Integrations).integrations):
-        if each.integration_id in names:
-            message = "The plan already has this integration. Add the names to it."
-            path = ("integrations", index, "integration_id")
-            violations.append(Violation(Rule.DUPLICATE_ITEM, message, path))
-        names[each.integration_id] = each.names
-    if violations:
-        raise InvalidDocument(violations)
+    with checked(sections) as violations:
+        names: dict[IntegrationId, Mapping[str, SetName | None]] = {}
+        for index, each in enumerate(parse_document(sections, _Integrations).integrations):
+            if each.integration_id in names:
+                message = "The plan already has this integration. Add the names to it."
+                path = ("integrations", index, "integration_id")
+                violations.append(Violation(Rule.DUPLICATE_ITEM, message, path))
+            names[each.integration_id] = each.names
     return names
 
 

@@ -9,7 +9,6 @@ from attrs import field, frozen
 
 from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
-    UNCHANGED,
     DataType,
     Field,
     RecipientSchema,
@@ -18,8 +17,8 @@ from recipient_fields.domain import (
     Violation,
 )
 
-from ..documents.conversion import InvalidDocument, bad_characters, parse_document
-from ..documents.schemas import described
+from ..documents.conversion import checked, parse_document
+from ..documents.schemas import described, omittable
 from ..documents.value_schemas import RECIPIENT
 from ..documents.violations import ErrorDetailDocument
 
@@ -48,15 +47,10 @@ class RecipientCheckDocument:
     """The recipient with converted values if it is valid. Otherwise, violations."""
 
     valid: bool
-    recipient: Mapping[str, object] | Unchanged = field(
-        default=UNCHANGED, metadata=described(schema=RECIPIENT)
-    )
-    violations: Sequence[ErrorDetailDocument] | Unchanged = field(
-        default=UNCHANGED,
-        metadata=described(
-            "After 10,000 violations, a response has only the first one of each recipient.",
-            minItems=1,
-        ),
+    recipient: Mapping[str, object] | Unchanged = omittable(schema=RECIPIENT)
+    violations: Sequence[ErrorDetailDocument] | Unchanged = omittable(
+        "After 10,000 violations, a response has only the first one of each recipient.",
+        minItems=1,
     )
 
 
@@ -74,21 +68,17 @@ def parse_recipients(document: object) -> Sequence[Mapping[str, object]]:
     """
     # The schema checks the texts in recipients, and reports them per recipient.
     names = list(document) if isinstance(document, dict) else []
-    violations = bad_characters(dict.fromkeys(names))
-    if violations:
-        raise InvalidDocument(violations)
-    recipients = parse_document(document, RecipientListDocument).recipients
-    violations += _count_violations(len(recipients))
-    objects = []
-    for index, recipient in enumerate(recipients[:MAX_CHECKED_RECIPIENTS]):
-        if isinstance(recipient, dict):
-            objects.append(recipient)
-        else:
-            violations.append(
-                Violation(Rule.TYPE, "This must be an object.", ("recipients", index))
-            )
-    if violations:
-        raise InvalidDocument(violations)
+    with checked(dict.fromkeys(names)) as violations:
+        recipients = parse_document(document, RecipientListDocument).recipients
+        violations += _count_violations(len(recipients))
+        objects = []
+        for index, recipient in enumerate(recipients[:MAX_CHECKED_RECIPIENTS]):
+            if isinstance(recipient, dict):
+                objects.append(recipient)
+            else:
+                violations.append(
+                    Violation(Rule.TYPE, "This must be an object.", ("recipients", index))
+                )
     return objects
 
 

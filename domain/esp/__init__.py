@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .code_warnings import *
     from .conditions import *
-    from .content import *
+    from .content.export import *
+    from .content.options import *
+    from .content.report import *
     from .derived_codes import *
     from .errors import *
     from .field_codes import *
@@ -27,5 +29,7 @@ else:
         "recognition.tags",
         "field_codes",
         "conditions",
-        "content",
+        "content.options",
+        "content.report",
+        "content.export",
     )

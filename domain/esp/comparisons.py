@@ -42,6 +42,7 @@ from .languages.conditions import (
     Feature,
     Formula,
     Missing,
+    Presence,
     conjunction,
     disjunction,
     negation,
@@ -78,10 +79,14 @@ _BARE_TEXT = re.compile(r"[\w.@+-]+(?: [\w.@+-]+)*")
 
 @frozen
 class Operand:
-    """The code of a field, and the type that the condition gives to its values."""
+    """The code of a field, and the type that the condition gives to its values.
+
+    `presence` contains the tests for a value that is set, if they differ from those of the type.
+    """
 
     code: FieldCode
     data_type: DataType
+    presence: Presence | None = None
 
     @property
     def is_state(self) -> bool:
@@ -160,6 +165,7 @@ class Translation:
     expressions: dict[str, Operand] = Factory(dict)
     expression_places: dict[str, dict[TextPosition, None]] = Factory(dict)
     _position: TextPosition | None = None
+    _language: ConditionLanguage = Factory(lambda self: self.profile.conditions, takes_self=True)
 
     def formula(self, condition: Condition) -> Formula:
         """Return the tests for the condition. Raises: NotExpressible if there are none."""
@@ -189,10 +195,6 @@ class Translation:
         """Add the position of the current comparison, if it has one."""
         if self._position is not None:
             places[self._position] = None
-
-    @property
-    def _language(self) -> ConditionLanguage:
-        return self.profile.conditions
 
     def _comparison(self, comparison: Comparison) -> Formula:
         operand = self.operands[comparison.key]
@@ -244,6 +246,10 @@ class Translation:
 
     def _set(self, operand: Operand) -> Formula:
         self._require(_SET[operand.data_type])
+        if operand.presence is not None:
+            return conjunction(
+                self._test(self._term(operand), test) for test in operand.presence.tests
+            )
         is_set = self._is_set(operand)
         if operand.data_type in _ZERO and self._language.number_is_set is None:
             return disjunction([is_set, self._zero(operand)])

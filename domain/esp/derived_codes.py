@@ -163,21 +163,11 @@ def _find_template(
     return rules.unescaped_default if has_html else None
 
 
-def variable_clashes(
-    esp: Esp, names: Iterable[str], profiles: Profiles = BUILT_IN
-) -> tuple[VariableClash, ...]:
+def find_clashes(profile: Profile, names: Iterable[str]) -> tuple[VariableClash, ...]:
     """Return the variables that several names share, as the first of these names spells them.
 
     Only Salesforce has variables; they are case-insensitive. Names without a safe form are ignored.
     """
-    require_type(Esp, esp=esp)
-    require_type(Profiles, profiles=profiles)
-    require_type(Iterable, names=names)
-    return find_clashes(profiles[esp], names)
-
-
-def find_clashes(profile: Profile, names: Iterable[str]) -> tuple[VariableClash, ...]:
-    """Return what `variable_clashes` does, for an ESP with this profile."""
     if profile.insertion.prelude is None:
         return ()
     spellings: dict[str, str] = {}

@@ -24,7 +24,8 @@ from ..content.tree import Lines
 from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation
-from ..esp.content import ContentExporter, ExportOptions
+from ..esp.content.export import ContentExporter
+from ..esp.content.options import ExportOptions
 from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
@@ -90,8 +91,8 @@ class ConversionOptions:
 
     `names` are the keys that names at the source mean. `values` are texts of links, the sender and
     the year, by their names in content such as `sender.name`, for ESPs that have no code for them.
-    `surface` is where an email shows the text, as in an export. If `exact` is true, conditions on
-    fields whose type no tag shows stay by hand, instead of having a caveat. If `strict` is true,
+    `surface` is where an email shows the text, as in an export. If `exact` is true, tests of values
+    stay by hand if no code is right for each type, instead of having a caveat. If `strict` is true,
     tags that have a caveat or stay by hand are violations. `sent_by` is the way in which the other
     ESP sends the message, as in an export. `sent_by_source` is that of the source, if it has
     several: other event data stay by hand. `bare` is what names mean that can be fields or event
@@ -247,7 +248,7 @@ class _Conversion:
                 self._require_few(count)
                 continue
             try:
-                written, warnings = self._write(content, fields, reader.kept_variables.values())
+                written, warnings = self._write(content, fields, reader)
                 break
             except InvalidContent as invalid:
                 self._refuse(invalid, content, document)
@@ -353,12 +354,9 @@ class _Conversion:
                     yield place, result
 
     def _write(
-        self, content: Content, fields: SourceFields, variables: Collection[str]
+        self, content: Content, fields: SourceFields, reader: Reader
     ) -> tuple[str, Sequence[ContentWarning]]:
-        """Return the code of the target, and the warnings. Raises: InvalidContent.
-
-        `variables` are those that tags which are by hand set.
-        """
+        """Return the code of the target, and the warnings. Raises: InvalidContent."""
         codes = self._codes
         if not self._has_fields:
             drafts = (
@@ -372,20 +370,20 @@ class _Conversion:
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
-        violations = [*self._find_overwritten(content, variables)]
+        violations = [*self._find_overwritten(content, reader.kept_variables.values())]
         if violations:
             raise InvalidContent(violations)
         options = ExportOptions(
             surface=self._options.surface, strict=False, sent_by=self._options.sent_by
         )
         exporter = ContentExporter(content, options, self._profiles)
-        exported = exporter.export(codes, self._written_for)
+        exported = exporter.export(codes, self._written_for, reader.presences)
         return exported.content, exported.warnings
 
     def _find_overwritten(
         self, content: Content, variables: Collection[str]
     ) -> Iterator[LocatedViolation]:
-        """Yield the conditions whose code would set one of the variables."""
+        """Yield the conditions whose code would set one of the variables that stay."""
         if self._target is None or not variables:
             return
         readings = self._target.conditions.readings.values()

@@ -14,9 +14,9 @@ from ..content.resolution import EMAIL_KEY
 from ..content.tree import Lines
 from ..errors import Rule
 from ..esp.code_warnings import name_warnings
-from ..esp.content import RejectedWarning, check_content
-from ..esp.content.check import check_native
+from ..esp.content.export import check_content, check_native
 from ..esp.content.options import to_texts
+from ..esp.content.report import RejectedWarning
 from ..esp.content.resolver import find_guarded
 from ..esp.field_codes import FieldCode
 from ..esp.names import Esp, NameState, Target
@@ -25,7 +25,7 @@ from ..esp.recognition.uses import NativeUse, find_uses
 from ..fields.field import RecipientField
 from ..fields.protocol import Field
 from ..fields.values import DataType
-from ..suggestions import closest_match
+from ..suggestions import closest_match, did_you_mean
 from .codes import FieldCodes
 from .esp_names import EspNames
 
@@ -279,8 +279,7 @@ class _NativeNames:
             reason = "It can be a value of the event that causes the send."
             yield _note(position, WarningCode.UNKNOWN_WORD, f"{message} {reason}")
             return
-        hint = "" if similar is None else f" Did you mean {similar}?"
-        yield _error(position, Rule.UNKNOWN_FIELD, f"{message}{hint}")
+        yield _error(position, Rule.UNKNOWN_FIELD, f"{message}{did_you_mean(similar)}")
 
 
 def _impossible(code: FieldCode, use: NativeUse, position: TextPosition) -> Iterator[TextFinding]:
@@ -293,8 +292,8 @@ def _impossible(code: FieldCode, use: NativeUse, position: TextPosition) -> Iter
             check_condition(Comparison(str(field.key), Operator.EQUAL, text), [field])
         except InvalidCondition as invalid:
             for each in invalid.violations:
-                hint = "" if each.suggestion is None else f" Did you mean {each.suggestion}?"
-                yield _error(position, each.rule, f"{each.message}{hint}")
+                message = f"{each.message}{did_you_mean(each.suggestion)}"
+                yield _error(position, each.rule, message)
 
 
 def _permits(field: Field, text: str) -> bool:
@@ -325,8 +324,7 @@ def _portable_uses(content: Content, known: Collection[str]) -> Iterator[FieldUs
 
 def _findings(invalid: InvalidContent) -> Iterator[TextFinding]:
     for each in invalid.violations:
-        hint = "" if each.suggestion is None else f" Did you mean {each.suggestion}?"
-        message = f"{each.reason}{hint}"
+        message = f"{each.reason}{did_you_mean(each.suggestion)}"
         if isinstance(each, RejectedWarning):
             code = each.warning
             yield TextFinding(

@@ -143,12 +143,12 @@ def _ours(environment: Mapping[str, str]) -> Iterator[str]:
 def _message(variable: str, names: list[str]) -> str:
     if variable in _FORMER:
         return f"{variable} has no effect any more: remove it."
-    from recipient_fields.domain import closest_match
+    from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
     name = variable.removeprefix(VARIABLE_PREFIX)
     # Some users put the command before the option: SERVE_LISTEN.
     similar = closest_match(name, names) or closest_match(name.partition("_")[2], names)
-    hint = "" if similar is None else f" Did you mean {variable_of(similar)}?"
+    hint = did_you_mean(None if similar is None else variable_of(similar))
     return f"{variable} is not a setting.{hint}"
 
 

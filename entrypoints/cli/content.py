@@ -23,11 +23,11 @@ from .code_options import chosen_strictness, chosen_target, esp_target_options, 
 from .commands import CommandGroup, LazyCommand
 from .options import option
 from .output import complete_outputs, note, one_line, print_bytes, print_line
+from .repository.files import decoded
 from .repository.options import literal_option
 from .targets import open_for_organization, organization_option
 from .typed_options import OneOf
 from .violations import (
-    decoded,
     name_of,
     note_unlisted,
     note_violations,

@@ -41,10 +41,11 @@ from .output import (
     print_bytes,
     print_json,
 )
+from .repository.files import decoded
 from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
-from .violations import FINDINGS, decoded, note_warnings, reporting_violations, with_dashes
+from .violations import FINDINGS, note_warnings, reporting_violations, with_dashes
 
 _INPUT = "<stdin>"
 _SHOWN = 60
@@ -165,7 +166,7 @@ class Language(EspName):
     type=OneOf(Bare),
     help="What a name means that can be a field or event data. By default, it stays by hand.",
 )
-@option("--exact", is_flag=True, help="Keep conditions on fields whose type no tag shows.")
+@option("--exact", is_flag=True, help="Keep tests of values if no code is right for each type.")
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
 @option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
 @click.argument(
@@ -243,7 +244,7 @@ def convert_command(
     if strict and outcomes & {Outcome.BY_HAND, Outcome.CAVEAT}:
         note("Error: Nothing was written, because of --strict.")
         click.get_current_context().exit(1)
-    with complete_outputs() as files:
+    with complete_outputs(Path(each.name) for each in found if each.name != _INPUT) as files:
         if out is not None:
             _write_folder(files, Path(out), conversions)
         integration = _describe_source(source, codes)
@@ -270,7 +271,7 @@ def _read_templates(
     for source, target in paths:
         name = _INPUT if source is None else str(source)
         content = sys.stdin.buffer.read() if source is None else source.read_bytes()
-        mark, text = decoded(content, None if source is None else name)
+        mark, text = decoded(content) if source is None else decoded(content, name)
         yield _Template(name, target, mark, text)
 
 
@@ -291,6 +292,7 @@ def _find_templates(
             # Imported here because most calls convert one file.
             from .repository.files import SUFFIXES, is_content, walk
 
+            is_below = results is not None and path.resolve() in results.parents
             files = [(path / each, Path(each)) for each in sorted(walk(name))]
             found = [
                 (file, target)
@@ -298,7 +300,7 @@ def _find_templates(
                 if is_content(str(file), name, include)
                 and file.is_file()
                 and not any(each.startswith(".") for each in target.parts[:-1])
-                and (results is None or results not in file.resolve().parents)
+                and (not is_below or results not in file.resolve().parents)
             ]
             if not found:
                 raise click.UsageError(

@@ -8,7 +8,7 @@ import re
 import signal
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -125,15 +125,16 @@ _TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def complete_outputs() -> Iterator[OutputFiles]:
+def complete_outputs(inputs: Iterable[Path] = ()) -> Iterator[OutputFiles]:
     """Return files that get their names when the block ends without an error.
 
-    If the block raises, also after SIGINT, SIGTERM and SIGHUP, the names are unchanged.
+    If the block raises, also after SIGINT, SIGTERM and SIGHUP, the names are unchanged. The files
+    replace no input, and not each other.
 
     Raises: ClickException if a file can't be written.
     """
     with _exit_on_termination(), ExitStack() as cleanup:
-        files = OutputFiles(cleanup)
+        files = OutputFiles(cleanup, {each.resolve() for each in inputs})
         yield files
         files.publish()
 
@@ -143,6 +144,8 @@ class OutputFiles:
     """Hidden files, each in the folder of the name that it gets later."""
 
     _cleanup: ExitStack
+    _used: set[Path]
+    """The files that the command reads and writes."""
     _outputs: list[_Output] = field(init=False, factory=list)
 
     def open(self, name: str) -> BinaryIO:
@@ -151,6 +154,9 @@ class OutputFiles:
         Raises: ClickException if the file can't be written. The methods of the file do, too.
         """
         output = _Output(self._cleanup, name)
+        if output.path in self._used:
+            raise _unwritable(name, "The command also reads or writes this file for something else")
+        self._used.add(output.path)
         self._outputs.append(output)
         return output.file
 

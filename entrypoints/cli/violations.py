@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
@@ -19,6 +18,7 @@ from recipient_fields.domain import InvalidInput, Violation
 from recipient_fields.domain.conditions import LocatedViolation
 from recipient_fields.domain.content import ContentWarning, WarningCode, WarningKind
 from recipient_fields.domain.esp import NameProposal, RejectedWarning, UnfoundName, UnnamedField
+from recipient_fields.domain.suggestions import did_you_mean
 
 from .output import note, one_line, print_json
 
@@ -32,7 +32,6 @@ def setting_command(proposal: NameProposal) -> str:
 FINDINGS = 3
 """The exit status if a check finds something."""
 
-_MARK = "\ufeff"
 _MAX_REPORTED = 100
 _OPTION = re.compile(r"\boption `([a-z_]+)`")
 _PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
@@ -97,18 +96,6 @@ def parse_json_file(file: BinaryIO) -> object:
         raise click.ClickException(f"{name_of(file)}: {error}") from None
 
 
-def decoded(content: bytes, name: str | None = None) -> tuple[bytes, str]:
-    """Return the byte order mark, if there is one, and the text of the file with this name."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        shown = "The content" if name is None else one_line(name)
-        raise click.ClickException(
-            f"{shown} is not UTF-8: byte {error.start + 1:,}. Save the file as UTF-8."
-        ) from None
-    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)
-
-
 def note_warnings(warnings: Iterable[ContentWarning]) -> None:
     """Print each warning about content with its kind, its first place, and some of the others."""
     for warning in warnings:
@@ -136,11 +123,10 @@ def _is_mistake(violation: Violation) -> bool:
 
 def _report(violation: Violation, prefix: str | None, lines: list[str]) -> None:
     """Print the violation after the prefix, and the line that it is in if there are lines."""
-    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
     pointer = str(render_violation(violation)["pointer"])
     kind = _titled(violation.warning) if isinstance(violation, RejectedWarning) else None
     place = "".join(f"{each}: " for each in (prefix, pointer, kind) if each)
-    note(one_line(f"{place}{violation.message}{hint}"))
+    note(one_line(f"{place}{violation.message}{did_you_mean(violation.suggestion)}"))
     if isinstance(violation, UnnamedField | RejectedWarning) and violation.proposal is not None:
         note(f"    {setting_command(violation.proposal)}")
     if lines and isinstance(violation, LocatedViolation):

@@ -536,8 +536,7 @@ class _Places:
 
 
 def _refused_place(violation: LocatedViolation) -> _Place:
-    hint = "" if violation.suggestion is None else f" Did you mean {violation.suggestion}?"
-    place = _Place(violation.position, f"{violation.reason}{hint}")
+    place = _Place(violation.position, with_suggestion(violation).reason)
     match violation:
         case UnnamedField(proposal=proposal):
             return evolve(place, proposal=proposal)

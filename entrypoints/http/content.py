@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 from falcon import Request, Response
 
 from recipient_fields.application import ContentService, IntegrationExport, InvalidDocument
@@ -46,15 +46,13 @@ from recipient_fields.domain.esp import Esp, ExportedContent, MissingProfile, No
 from recipient_fields.domain.integrations import IntegrationNotFound, IntegrationRequired
 
 from .fields.resources import ID_OR_KEY
-from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
+from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests, LargeBodies
 from .problems import FailureDocument, RequestRejected, failure_document
 from .requests import (
     credential,
     invalid_value,
     parameters,
-    parse_body,
     parse_members,
-    read_body,
     read_json,
 )
 from .resource import (
@@ -71,7 +69,7 @@ from .resource import (
     operation,
     parse_integration_id,
 )
-from .responses import ReadResponse, ResponseCache, in_slot, send
+from .responses import ReadResponse, ResponseCache
 
 FIRST_NAME_CODES: Mapping[str, object] = {
     "codes": [
@@ -188,15 +186,8 @@ def _documents(exports: Iterable[IntegrationExport]) -> Iterator[IntegrationExpo
             yield _failed(export, _invalid(Rule.TOO_LARGE, message, index))
         else:
             left -= len(exported.content)
-            document = exported_content_document(exported)
-            yield IntegrationExportDocument(
-                integration_id=export.integration_id,
-                content=document.content,
-                surface=document.surface,
-                warnings=document.warnings,
-                fields=document.fields,
-                event=document.event,
-            )
+            members = asdict(exported_content_document(exported), recurse=False)
+            yield IntegrationExportDocument(integration_id=export.integration_id, **members)
 
 
 def _failed(export: IntegrationExport, error: InvalidInput) -> IntegrationExportDocument:
@@ -254,10 +245,7 @@ class FieldCodes(Resource):
             listed = self.service.list_codes(credential(req).organization_id, reference)
             return ReadResponse(listed.version_tag, render_json(render_codes(listed)))
 
-        create = in_slot(self.heavy, credential(req), render)
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
-
-    on_head = on_get
+        self.cache.send(req, resp, render, self.heavy)
 
 
 _TARGET_PARAMETERS = {
@@ -316,10 +304,7 @@ class MergeTags(Resource):
                 raise RequestRejected("invalid_parameter", str(error)) from None
             return ReadResponse(tags.version_tag, render_json(render_merge_tags(tags)))
 
-        create = in_slot(self.heavy, credential(req), render)
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
-
-    on_head = on_get
+        self.cache.send(req, resp, render, self.heavy)
 
 
 @frozen
@@ -385,14 +370,10 @@ class ConditionCompilations(Resource):
 
 
 @frozen
-class ContentExports(Resource):
+class ContentExports(LargeBodies):
     """`/api/v1/content_exports`."""
 
     max_body_size: ClassVar[int] = 4 * MEBIBYTE
-    requires_write: ClassVar[bool] = False
-
-    service: ContentService
-    heavy: HeavyRequests
 
     @operation(
         "export_content",
@@ -470,10 +451,8 @@ class ContentExports(Resource):
         this request.
         """
         organization_id = credential(req).organization_id
-        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
-        with self.heavy.reading_catalog(credential(req)) as request:
-            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
-            export = parse_content_export(parse_body(body, self), self.service.profiles)
+        with self.reading(req) as (request, body):
+            export = parse_content_export(body, self.service.profiles)
             if isinstance(export.target, tuple):
                 length = len(export.content.source)
                 request.require_slot_above(HEAVY_BODY_SIZE, [length * len(export.target)])
@@ -490,14 +469,10 @@ class ContentExports(Resource):
 
 
 @frozen
-class ContentConversions(Resource):
+class ContentConversions(LargeBodies):
     """`/api/v1/content_conversions`."""
 
     max_body_size: ClassVar[int] = 4 * MEBIBYTE
-    requires_write: ClassVar[bool] = False
-
-    service: ContentService
-    heavy: HeavyRequests
 
     @operation(
         "convert_content",
@@ -560,24 +535,18 @@ class ContentConversions(Resource):
         those at both integrations. Tags without code that means the same stay as they are:
         `by_hand` lists them. The body has at most 4 MiB. Read-only API keys can send this request.
         """
-        organization_id = credential(req).organization_id
-        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
-        with self.heavy.reading_catalog(credential(req)) as request:
-            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
-            conversion = parse_content_conversion(parse_body(body, self), self.service.profiles)
-            converted = conversion.convert(self.service.read_codes(organization_id))
+        with self.reading(req) as (_, body):
+            conversion = parse_content_conversion(body, self.service.profiles)
+            codes = self.service.read_codes(credential(req).organization_id)
+            converted = conversion.convert(codes)
             resp.data = render_json(render_conversion(converted))
 
 
 @frozen
-class ContentPreviews(Resource):
+class ContentPreviews(LargeBodies):
     """`/api/v1/content_previews`."""
 
     max_body_size: ClassVar[int] = 4 * MEBIBYTE
-    requires_write: ClassVar[bool] = False
-
-    service: ContentService
-    heavy: HeavyRequests
 
     @operation(
         "preview_content",
@@ -614,13 +583,10 @@ class ContentPreviews(Resource):
         is not one of the allowed values is shown, and listed in `unlisted_values`. Read-only API
         keys can send this request.
         """
-        organization_id = credential(req).organization_id
-        body = read_body(req, self)
-        with self.heavy.reading_catalog(credential(req)) as request:
-            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
-            preview = parse_content_preview(parse_body(body, self))
+        with self.reading(req) as (_, body):
+            preview = parse_content_preview(body)
             shown = self.service.preview_content(
-                organization_id,
+                credential(req).organization_id,
                 preview.content,
                 preview.recipient,
                 event=preview.event,

@@ -53,5 +53,3 @@ class IntegrationCollection(Resource):
         """
         integrations = self.service.list_integrations(credential(req).organization_id)
         send(req, resp, digest_response(render_json(render_integrations(integrations))))
-
-    on_head = on_get

@@ -11,12 +11,17 @@ from contextlib import contextmanager
 from itertools import accumulate
 from threading import Lock, RLock
 from time import monotonic
-from typing import Final
+from typing import ClassVar, Final
 
+from attrs import frozen
+from falcon import Request
+
+from recipient_fields.application import ContentService
 from recipient_fields.domain import Credential, OrganizationId, RecipientField
 
 from .problems import RequestRejected
-from .resource import KIBIBYTE, MEBIBYTE
+from .requests import credential, parse_body, read_body
+from .resource import KIBIBYTE, MEBIBYTE, Resource
 
 HEAVY_SIZE: Final = MEBIBYTE
 """A request is heavy if the catalog that it reads, or its response, has more bytes."""
@@ -157,6 +162,27 @@ class HeavyRequest:
         if not self.has_slot:
             self._slots.take(self._organization_id)
             self.has_slot = True
+
+
+@frozen
+class LargeBodies(Resource):
+    """A resource that computes something from a body and the catalog, and stores nothing."""
+
+    requires_write: ClassVar[bool] = False
+
+    service: ContentService
+    heavy: HeavyRequests
+
+    @contextmanager
+    def reading(self, req: Request) -> Iterator[tuple[HeavyRequest, object]]:
+        """Read the body, and return its JSON. Take a slot for the block if the request is heavy.
+
+        Raises: RequestRejected.
+        """
+        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
+        with self.heavy.reading_catalog(credential(req)) as request:
+            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
+            yield request, parse_body(body, self)
 
 
 def field_sizes(fields: Iterable[RecipientField | None]) -> Iterator[int]:

@@ -235,8 +235,6 @@ class MetricsPage(Resource):
         resp.content_type = CONTENT_TYPE_PLAIN_0_0_4
         resp.data = generate_latest(self._metrics.registry)
 
-    on_head = on_get
-
 
 @frozen
 class _CountedKeyValidator:

@@ -16,7 +16,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import NotExpressible
 
-from .problems import Problem, problem, problem_of
+from .problems import MESSAGES, STATUSES, Problem, problem, problem_of
 
 _INVALID = (
     {
@@ -41,13 +41,11 @@ _INVALID = (
 )
 _TAKEN = "A recipient field with this key already exists. Choose another key."
 
-EXAMPLES: Mapping[str, Problem] = {
+_SPECIFIC: Mapping[str, Problem] = {
     "invalid_json": problem("invalid_json", "The document is not JSON: line 1, column 21."),
     "invalid_parameter": problem(
         "invalid_parameter", "Invalid value for `limit`: use a number from 1 to 1000."
     ),
-    "malformed_request": problem("malformed_request"),
-    "unauthorized": problem("unauthorized"),
     "field_not_api_managed": problem(
         "forbidden",
         "Manual fields are changed by administrators, in the web application or on the command "
@@ -66,9 +64,6 @@ EXAMPLES: Mapping[str, Problem] = {
         " the current fields.",
         reason="before_history",
     ),
-    "method_not_allowed": problem("method_not_allowed"),
-    "not_acceptable": problem("not_acceptable"),
-    "request_timeout": problem("request_timeout"),
     "key_already_exists": problem(
         "key_already_exists",
         _TAKEN,
@@ -94,7 +89,6 @@ EXAMPLES: Mapping[str, Problem] = {
     "payload_too_large": problem(
         "payload_too_large", "The request body is larger than 1 MiB. Send less."
     ),
-    "uri_too_long": problem("uri_too_long"),
     "unsupported_media_type": problem(
         "unsupported_media_type", "Send the body as application/json in UTF-8."
     ),
@@ -102,11 +96,7 @@ EXAMPLES: Mapping[str, Problem] = {
     "not_expressible": problem_of(
         NotExpressible("first_name: Mailchimp has no test for a part of a text.")
     ),
-    "headers_too_large": problem("headers_too_large"),
-    "internal_error": problem("internal_error"),
-    "not_implemented": problem("not_implemented"),
-    "api_key_validation_unavailable": problem("api_key_validation_unavailable"),
-    "service_unavailable": problem("service_unavailable"),
-    "overloaded": problem("overloaded"),
 }
+_GENERAL = {code: problem(code) for code in STATUSES if code in MESSAGES and code not in _SPECIFIC}
+EXAMPLES: Mapping[str, Problem] = {**_SPECIFIC, **_GENERAL}
 """One example of each error, exactly as the service sends it, one of each reason, and a batch."""

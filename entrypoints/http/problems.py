@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
+from typing import Any
 
 from attrs import field, frozen
 
 from recipient_fields.application import InvalidDocument, MissingGroup
 from recipient_fields.application.documents.conversion import MAX_VIOLATIONS
 from recipient_fields.application.documents.schemas import (
-    NamedSchema,
     described,
+    named,
     render_document,
 )
 from recipient_fields.application.documents.strict_json import render_json
@@ -151,7 +152,7 @@ _REASONS: Mapping[type[RecipientFieldsError], str] = {
 }
 """The reasons, for errors whose code has several. Their messages state the cause."""
 
-_MESSAGES = {
+MESSAGES = {
     "validation_failed": "The request breaks the rules that `details` lists. Correct it and retry.",
     "not_found": "This resource does not exist. Check the id or key, and the path.",
     "unauthorized": (
@@ -182,70 +183,51 @@ _BATCH_MESSAGE = "No operation took effect. `details` lists each failed operatio
 _RETRY_AFTER_SECONDS = "1"
 
 
-_CODE = described(
-    schema=NamedSchema(
-        "ErrorCode",
-        {
-            "type": "string",
-            "enum": list(STATUSES),
-            "description": "The cause, for programs. docs/errors.md#CODE describes each code.",
-        },
-    )
+def _named(name: str, **schema: object) -> Mapping[str, object]:
+    """Return the metadata of a member whose schema has a name."""
+    return described(schema=named(name, **schema))
+
+
+_CODE = _named(
+    "ErrorCode",
+    type="string",
+    enum=list(STATUSES),
+    description="The cause, for programs. docs/errors.md#CODE describes each code.",
 )
-_REQUEST_ID = described(
-    schema=NamedSchema(
-        "ErrorRequestId",
-        {
-            "type": "string",
-            "pattern": "^[A-Za-z0-9._-]{1,64}$",
-            "description": "The id in `X-Request-Id` and in the service's log.",
-        },
-    )
+_REQUEST_ID = _named(
+    "ErrorRequestId",
+    type="string",
+    pattern="^[A-Za-z0-9._-]{1,64}$",
+    description="The id in `X-Request-Id` and in the service's log.",
 )
-_REASON = described(
-    schema=NamedSchema(
-        "ErrorReason",
-        {
-            "type": "string",
-            "enum": list(_REASONS.values()),
-            "description": "Why the request is forbidden, or the resource is not found.",
-        },
-    )
+_REASON = _named(
+    "ErrorReason",
+    type="string",
+    enum=list(_REASONS.values()),
+    description="Why the request is forbidden, or the resource is not found.",
 )
-_LIMIT = described(
-    schema=NamedSchema(
-        "ErrorLimit",
-        {
-            "type": "integer",
-            "minimum": 0,
-            "description": (
-                "The limit that the request would exceed: the number of API-managed fields, or the"
-                " bytes of the list of all fields."
-            ),
-        },
-    )
+_LIMIT = _named(
+    "ErrorLimit",
+    type="integer",
+    minimum=0,
+    description=(
+        "The limit that the request would exceed: the number of API-managed fields, or the"
+        " bytes of the list of all fields."
+    ),
 )
-_USED = described(
-    schema=NamedSchema(
-        "ErrorUsed",
-        {
-            "type": "integer",
-            "minimum": 0,
-            "description": "The size of the list of all fields before the request, in bytes.",
-        },
-    )
+_USED = _named(
+    "ErrorUsed",
+    type="integer",
+    minimum=0,
+    description="The size of the list of all fields before the request, in bytes.",
 )
-_DETAILS = described(
-    schema=NamedSchema(
-        "ErrorDetails",
-        {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": MAX_VIOLATIONS,
-            "items": ErrorDetailDocument,
-            "description": f"All violations, up to {MAX_VIOLATIONS:,}.",
-        },
-    )
+_DETAILS = _named(
+    "ErrorDetails",
+    type="array",
+    minItems=1,
+    maxItems=MAX_VIOLATIONS,
+    items=ErrorDetailDocument,
+    description=f"All violations, up to {MAX_VIOLATIONS:,}.",
 )
 
 
@@ -316,25 +298,17 @@ def problem(
     code: str,
     message: str | None = None,
     *,
-    reason: str | None = None,
-    limit: int | None = None,
-    used: int | None = None,
-    details: tuple[Mapping[str, object], ...] = (),
     headers: Mapping[str, str] | None = None,
+    **members: Any,
 ) -> Problem:
-    """Return the problem with this code. The default message is the one of the code."""
+    """Return the problem with this code, and with these other members.
+
+    The default message is the one of the code.
+    """
     headers = dict(headers or {})
     if STATUSES[code] is HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = _RETRY_AFTER_SECONDS
-    return Problem(
-        code=code,
-        message=message or _MESSAGES[code],
-        reason=reason,
-        limit=limit,
-        used=used,
-        details=details,
-        headers=headers,
-    )
+    return Problem(code=code, message=message or MESSAGES[code], headers=headers, **members)
 
 
 def problem_of(error: RecipientFieldsError) -> Problem:
@@ -343,7 +317,7 @@ def problem_of(error: RecipientFieldsError) -> Problem:
         return _problem_of_batch(error)
     kind = _kind_of(error)
     code = CODES[kind]
-    message = None if code in _MESSAGES and kind not in _REASONS else str(error)
+    message = None if code in MESSAGES and kind not in _REASONS else str(error)
     if isinstance(error, MissingGroup):
         message = f"This service has no {error.group.value}."
     return problem(

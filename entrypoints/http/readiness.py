@@ -144,8 +144,6 @@ class Liveness(Resource):
         """Liveness."""
         resp.data = render_json(render_document(HealthDocument("ok")))
 
-    on_head = on_get
-
 
 @frozen
 class Readiness(Resource):
@@ -166,5 +164,3 @@ class Readiness(Resource):
         """Readiness."""
         self.check()
         resp.data = render_json(render_document(HealthDocument("ready")))
-
-    on_head = on_get

@@ -21,8 +21,8 @@ from recipient_fields.application.recipients.documents import (
 )
 from recipient_fields.domain import RecipientSchema
 
-from .heavy_requests import HEAVY_BODY_SIZE, HeavyRequests
-from .requests import credential, parameters, parse_body, parse_members, read_body
+from .heavy_requests import HeavyRequests, LargeBodies
+from .requests import credential, parameters, parse_members
 from .resource import (
     JSON,
     JSON_SCHEMA,
@@ -35,7 +35,7 @@ from .resource import (
     operation,
     truth_value,
 )
-from .responses import ReadResponse, ResponseCache, in_slot, send
+from .responses import ReadResponse, ResponseCache
 
 _MAX_SUGGESTIONS = 50
 """Each search for a similar key or value takes up to 10 ms."""
@@ -86,23 +86,16 @@ class RecipientSchemaItem(Resource):
             return ReadResponse(version_tag, render_json(render_json_schema(schema)))
 
         additional = parse_members(parameters(req), _SCHEMA_PARAMETERS).get("additional", False)
-        create = in_slot(self.heavy, credential(req), render)
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
+        self.cache.send(req, resp, render, self.heavy)
         if resp.data is not None:
             resp.content_type = JSON_SCHEMA
 
-    on_head = on_get
-
 
 @frozen
-class RecipientChecks(Resource):
+class RecipientChecks(LargeBodies):
     """`/api/v1/recipient_checks`."""
 
     max_body_values: ClassVar[int] = 250_000
-    requires_write: ClassVar[bool] = False
-
-    service: ContentService
-    heavy: HeavyRequests
 
     @operation(
         "check_recipients",
@@ -142,10 +135,8 @@ class RecipientChecks(Resource):
         Checks the values of up to 1,000 recipients against the fields. Read-only API keys can send
         this request.
         """
-        body = read_body(req, self)  # Without a slot, because a client can send it slowly.
-        with self.heavy.reading_catalog(credential(req)) as request:
-            request.require_slot_above(HEAVY_BODY_SIZE, [len(body)])
-            recipients = parse_recipients(parse_body(body, self))
+        with self.reading(req) as (_, body):
+            recipients = parse_recipients(body)
             names, _ = self.service.read_names(credential(req).organization_id)
             schema = RecipientSchema.of(names.fields, definitions=names.definitions)
             results = _check(schema, recipients)

@@ -104,22 +104,14 @@ class Operation:
     description: str
     tag: Tag
     results: tuple[Result, ...]
-    body: Body | None
-    is_conditional: bool
-    headers: tuple[str, ...]
-    errors: tuple[type[RecipientFieldsError], ...]
+    body: Body | None = None
+    is_conditional: bool = False
+    headers: tuple[str, ...] = ()
+    errors: tuple[type[RecipientFieldsError], ...] = ()
 
 
-def operation(
-    name: str,
-    tag: Tag,
-    *results: Result,
-    body: Body | None = None,
-    is_conditional: bool = False,
-    headers: tuple[str, ...] = (),
-    errors: tuple[type[RecipientFieldsError], ...] = (),
-) -> Callable[[M], M]:
-    """Declare the operation of a method.
+def operation(name: str, tag: Tag, *results: Result, **others: Any) -> Callable[[M], M]:
+    """Declare the operation of a method. `others` are the other attributes of `Operation`.
 
     The first paragraph of the method's docstring is the summary, the others are the description.
     """
@@ -132,10 +124,7 @@ def operation(
             description=description,
             tag=tag,
             results=results,
-            body=body,
-            is_conditional=is_conditional,
-            headers=headers,
-            errors=errors,
+            **others,
         )
         return method
 
@@ -191,6 +180,8 @@ class Resource:
     """The declared operations by HTTP method. The OpenAPI document has no other ones."""
 
     def __init_subclass__(cls) -> None:
+        if hasattr(cls, "on_get") and not hasattr(cls, "on_head"):
+            cls.on_head = cls.on_get  # type: ignore[attr-defined]  # Hosts send no body for HEAD.
         cls.methods = tuple(m for m in METHODS if hasattr(cls, f"on_{m.lower()}"))
         cls.operations = operations_of(cls, cls.methods)
 

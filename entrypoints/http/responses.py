@@ -21,7 +21,7 @@ from recipient_fields.domain import Credential, OrganizationId
 
 from .heavy_requests import HEAVY_SIZE, HeavyRequests, Slots
 from .problems import RequestRejected
-from .requests import precondition
+from .requests import credential, precondition
 from .resource import KIBIBYTE, MEBIBYTE, READS
 
 _NO_HEADERS: Mapping[str, str] = {}
@@ -39,20 +39,6 @@ class ReadResponse:
 def digest_response(body: bytes, headers: Mapping[str, str] = _NO_HEADERS) -> ReadResponse:
     """Return the response with a body that can change without a new revision of the catalog."""
     return ReadResponse(sha256(body).hexdigest()[:32], body, headers)
-
-
-def in_slot(
-    heavy: HeavyRequests, credential: Credential, create: Callable[[], ReadResponse]
-) -> Callable[[], ReadResponse]:
-    """Return the function that creates the response from the catalog, in a slot if it is large."""
-
-    def create_in_slot() -> ReadResponse:
-        with heavy.reading_catalog(credential) as request:
-            response = create()
-            request.require_slot_above(HEAVY_SIZE, [len(response.body)])
-            return response
-
-    return create_in_slot
 
 
 def send(req: Request, resp: Response, response: ReadResponse) -> None:
@@ -86,6 +72,25 @@ class ResponseCache:
         self._bytes = 0
         self._lock = Lock()
         self._organizations: OrderedDict[OrganizationId, _Entries] = OrderedDict()
+
+    def send(
+        self,
+        req: Request,
+        resp: Response,
+        create: Callable[[], ReadResponse],
+        heavy: HeavyRequests | None = None,
+    ) -> None:
+        """Send the entry of the request's URL, or the new one. `heavy` has slots for large ones."""
+
+        def create_in_slot() -> ReadResponse:
+            if heavy is None:
+                return create()
+            with heavy.reading_catalog(credential(req)) as request:
+                response = create()
+                request.require_slot_above(HEAVY_SIZE, [len(response.body)])
+                return response
+
+        send(req, resp, self.get_or_create(credential(req), req.relative_uri, create_in_slot))
 
     def get_or_create(
         self, credential: Credential, target: str, create: Callable[[], ReadResponse]

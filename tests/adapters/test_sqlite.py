@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from time import time_ns
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage, open_storage
@@ -40,6 +40,9 @@ def sqlite_storage() -> Iterator[SqliteStorage]:
 
 
 class TestSqliteStorage(StorageContract):
+    rounds = settings().max_examples
+    """Fewer in `make test` than in `make test-all`."""
+
     @pytest.fixture(scope="class")
     @classmethod
     def storage(cls) -> Iterator[Storage]:

@@ -105,6 +105,41 @@ def test_a_folder_without_templates_is_an_error(cli: CommandLine, tmp_path: Path
     assert "Add --include PATTERN for files with other names." in run.usage_error()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("a.html", "--write-fields", "a.html"),
+        ("a.html", "--write-names", "link.html"),
+        ("a.html", "--out", "."),
+        (".", "--out", "."),
+        ("a.html", "--out", "out", "--write-fields", "names.yaml", "--write-names", "names.yaml"),
+    ],
+)
+def test_no_output_replaces_a_template_or_another_output(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    Path("a.html").write_text(SOURCE)
+    Path("link.html").symlink_to("a.html")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", *arguments)
+
+    assert run.status == 1
+    assert "The command also reads or writes this file for something else." in run.err
+    assert Path("a.html").read_text() == SOURCE
+    assert not Path("names.yaml").exists()
+
+
+def test_the_results_of_a_folder_can_be_above_it(cli: CommandLine, tmp_path: Path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "a.html").write_text(SOURCE)
+
+    arguments = ("--from", "klaviyo", "--to", "braze", tmp_path / "templates", "--out", tmp_path)
+
+    assert cli("convert", *arguments).status == 0
+    assert (tmp_path / "a.html").read_text() == CONVERTED
+
+
 def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
     for name in ("a.html", "b.html"):
         (tmp_path / name).write_text(SOURCE)
@@ -121,7 +156,7 @@ def test_an_output_is_written_completely_or_not_at_all(cli: CommandLine, tmp_pat
     run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
 
     assert run.status == 1
-    assert run.err.endswith(f"{tmp_path}/b.html is not UTF-8: byte 1. Save the file as UTF-8.\n")
+    assert run.err.endswith(f"{tmp_path}/b.html is not UTF-8: byte 1. Save it as UTF-8.\n")
     assert not (tmp_path / "out").exists()
 
 

@@ -12,12 +12,15 @@ from recipient_fields.domain.esp import Esp
 TEXTS = ("tier", "first_name")
 NUMBERS = ("visits", "score")
 BOOLEANS = ("vip",)
+UNTYPED = ("extra",)
+"""Fields whose type no tag shows: tests read them as they are."""
 CANDIDATES: Mapping[str, Sequence[object]] = {
     "tier": ("gold", "Gold", "silver", "it's <b>", "a golden ring", "Zürich 1", " ", "", None),
     "first_name": ("gold", "Ada", "Zoë & Co", "averylongname", "", None),
     "visits": (0, 1, 3, 4, -2, 2.5, None),
     "score": (0, 3, 10, None),
     "vip": (True, False, None),
+    "extra": (True, False, 0, 1, "x", "", " ", "false", [], ["x"], {}, None),
 }
 """The values of recipients. None is a missing one."""
 _PLAIN = ("Hello ", "a", " ", "\n", " \n", "<b>", "</b>", "50% ", "é")
@@ -67,6 +70,7 @@ class Generator:
                 (TEXTS, self.dialect.texts),
                 (NUMBERS, self.dialect.numbers),
                 (BOOLEANS, self.dialect.booleans),
+                (UNTYPED, self.dialect.untyped),
             )
         )
         return self._fill(self.random.choice(forms), self.random.choice(keys))
@@ -89,6 +93,7 @@ class Dialect:
     texts: Sequence[str]
     numbers: Sequence[str]
     booleans: Sequence[str]
+    untyped: Sequence[str]
 
 
 _STANDARD = {"first_name"}
@@ -108,6 +113,8 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE|urlencode:''|default:'x' }}",
             "{{ VALUE|default_if_none:'' }}",
             "{{ VALUE|default:''|safe }}",
+            "{% if VALUE %}{{ VALUE }}{% else %}there{% endif %}",
+            "{% if not VALUE %}you{% else %}{{ VALUE }}{% endif %}",
             "{# a note #}",
             "{% comment %}{{ x }}{% endcomment %}",
             "{% verbatim %}{{ x }}{% endverbatim %}",
@@ -136,6 +143,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             *("VALUE", "not VALUE", "VALUE == True", "VALUE == False", "VALUE != True"),
             "VALUE|default:'' == False",
         ),
+        untyped=("VALUE", "not VALUE"),
     ),
     Esp("braze"): Dialect(
         value=lambda key: f"${{{key}}}" if key in _STANDARD else f"custom_attribute.${{{key}}}",
@@ -152,6 +160,9 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE | prepend: 'a ' | append: '!' }}",
             "{% assign x = VALUE %}{{ x | default: 'y' }}",
             "{% assign x = VALUE | default: 'y' %}{{ x | upcase }}",
+            "{% if VALUE %}{{ VALUE }}{% else %}there{% endif %}",
+            "{% if VALUE != blank %}{{ VALUE }}{% else %}there{% endif %}",
+            "{% if VALUE == blank %}you{% else %}{{ VALUE }}{% endif %}",
             "{%- comment -%}{{ x }}{%- endcomment -%}",
             "{% raw %}{{ x }}{% endraw %}",
             "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
@@ -197,5 +208,33 @@ DIALECTS: Mapping[Esp, Dialect] = {
             *("VALUE == NUMBER", "VALUE != NUMBER", "VALUE != nil"),
         ),
         booleans=("VALUE", "VALUE == true", "VALUE == false", "VALUE != true"),
+        untyped=("VALUE", "VALUE != blank", "VALUE == nil", "VALUE != ''"),
+    ),
+    Esp("hubspot"): Dialect(
+        value=lambda key: f"contact.{'firstname' if key in _STANDARD else key}",
+        shown=(
+            "{{ VALUE }}",
+            "{{ VALUE|default('there', true) }}",
+            "{{ VALUE|default('there') }}",
+            "{{ VALUE or 'there' }}",
+            "{{ personalization_token('VALUE', 'there') }}",
+            "{% if VALUE %}{{ VALUE }}{% else %}there{% endif %}",
+            "{# a note #}",
+        ),
+        shown_numbers=(
+            *("{{ VALUE }}", "{{ VALUE|default('none', true) }}", "{{ VALUE or 'none' }}"),
+            "{{ VALUE|default('none') }}",
+        ),
+        blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
+        texts=(
+            *("VALUE", "VALUE == 'LITERAL'", "VALUE != 'LITERAL'", "VALUE is none"),
+            *("VALUE is string_containing 'LITERAL'", "VALUE != ''"),
+        ),
+        numbers=(
+            *("VALUE", "VALUE > NUMBER", "VALUE >= NUMBER", "VALUE < NUMBER", "VALUE <= NUMBER"),
+            *("VALUE == NUMBER", "VALUE != NUMBER"),
+        ),
+        booleans=("VALUE", "VALUE == true", "VALUE != true"),
+        untyped=("VALUE", "VALUE is none", "VALUE is not none", "VALUE != ''"),
     ),
 }

@@ -22,7 +22,7 @@ from recipient_fields.domain.esp import Esp
 from .errors import NotRendered
 from .event import event_of
 from .formats import format_date
-from .jinjava import Value, contains, equal, in_order, show, to_single, truth
+from .jinjava import Value, contains, default, equal, in_order, show, to_single, truth
 from .system_values import SYSTEM_VALUES
 from .tags import Renderer, require_plain_strings
 
@@ -45,6 +45,7 @@ _TESTS: Mapping[str, Callable[..., bool]] = {
     "string_containing": lambda value, part: isinstance(value, str) and show(part) in value,
 }
 _FILTERS: Mapping[str, Callable[..., Value]] = {
+    "default": default,
     "float": to_single,
     "format_datetime": format_date,
     "lower": lambda value: value.lower() if isinstance(value, str) else value,
@@ -122,8 +123,9 @@ class _Contact:
                 return self._member(self._value(code.node), code.attr)
             case nodes.And():
                 return truth(self._value(code.left)) and truth(self._value(code.right))
-            case nodes.Or():
-                return truth(self._value(code.left)) or truth(self._value(code.right))
+            case nodes.Or():  # OrOperator.java returns the value, not whether it is true.
+                left = self._value(code.left)
+                return left if truth(left) else self._value(code.right)
             case nodes.Not():
                 return not truth(self._value(code.node))
             case nodes.Concat():

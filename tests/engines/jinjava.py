@@ -36,6 +36,12 @@ def truth(value: Value) -> bool:
     return value.lower() not in {"", "false"} if isinstance(value, str) else bool(value)
 
 
+def default(value: Value, otherwise: Value, replaces_false: Value = False) -> Value:
+    """Return what the filter `default` returns (DefaultFilter.java)."""
+    is_used = truth(value) if truth(replaces_false) else value is not None
+    return value if is_used else otherwise
+
+
 def show(value: Value) -> str:
     """Return the text of the value."""
     match value:

@@ -63,6 +63,23 @@ FACTS = [
         "Wed, Jun 28, 23",
     ),
     (Esp("braze"), "{{${first_name}}}, ${first_name}", {"first_name": "Ann"}, "Ann, ${first_name}"),
+    # Jinjava: `or` returns a value, and `default` replaces null, or with true each false value.
+    *(
+        (Esp("hubspot"), f"{{{{ contact.city{code} }}}}", values, expected)
+        for code, values, expected in (
+            *(
+                (" or 'x'", {}, "x"),
+                (" or 'x'", {"city": ""}, "x"),
+                (" or 'x'", {"city": "a"}, "a"),
+            ),
+            *(("|default('x')", {}, "x"), ("|default('x')", {"city": ""}, "")),
+            *(
+                ("|default('x', true)", {"city": ""}, "x"),
+                ("|default('x', true)", {"city": 0}, "x"),
+            ),
+            ("|default('x', true)", {"city": "a"}, "a"),
+        )
+    ),
     # Klaviyo: {% if person|lookup:'Loyalty Points' > 150 %}
     (
         Esp("klaviyo"),

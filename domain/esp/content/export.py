@@ -1,27 +1,39 @@
-"""Export of content: references and blocks are replaced with the code of one ESP."""
+"""Export of content as code of one ESP, and its check without one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from attrs import frozen
 
 from ...arguments import require_type
-from ...content import Content, ContentWarning, Surface, WarningCode
+from ...content import DEFAULT_STRICT, Content, ContentWarning, Strict, Surface, WarningCode
 from ...content.checks import find_violations
 from ...content.html import Html
-from ...content.tree import require_content
+from ...content.resolution import FieldResolver
+from ...content.tree import Lines, Text, require_content
+from ...content.warning_codes import require_strict
+from ...fields.protocol import Field
 from ..field_codes import CodeSource
-from ..names import Target
-from ..profiles import Profiles
+from ..languages.conditions import Presence
+from ..names import Esp, Target
+from ..profiles import BUILT_IN, Profiles
 from ..profiles.profile import Profile
 from .foreign_code import ContentTags
 from .insertions import HtmlInValues
 from .links import find_missing_link, insert_texts, with_email_only_links
-from .options import ExportOptions
+from .options import ExportOptions, to_texts
 from .rendering import Rendering
 from .report import Report
 from .resolver import CodeResolver, UsedFields
+
+__all__ = [
+    "CheckedContent",
+    "ContentExporter",
+    "ExportedContent",
+    "check_content",
+    "export_content",
+]
 
 
 @frozen(kw_only=True)
@@ -77,20 +89,28 @@ class ContentExporter:
         self._content, self._options = content, options
         self._tags = ContentTags(content, options.literals, profiles)
 
-    def export(self, codes: CodeSource, target: Target | str) -> ExportedContent:
-        """Return the content for the target. Raises: as `export_content` does."""
+    def export(
+        self,
+        codes: CodeSource,
+        target: Target | str,
+        presences: Mapping[str, Presence] = {},
+    ) -> ExportedContent:
+        """Return the content for the target. Raises: as `export_content` does.
+
+        `presences` are the tests whether a value is set, by the keys for which they differ.
+        """
         require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile = codes.names.get_profile(target)
-        resolver = CodeResolver(codes, target, options.sent_by)
+        resolver = CodeResolver(codes, target, options.sent_by, presences)
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
         self._tags.warn(profile.esp, resolver, report)
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)
-        rendering = Rendering(content, resolver, html, used, report, options.sent_by)
+        rendering = Rendering(content, resolver, html, used, report)
         nodes = with_email_only_links(profile, content)
         if content.html.root_end is not None:
             nodes = tuple(insert_texts(nodes, [(content.html.root_end, _PRELUDES)]))
@@ -130,3 +150,71 @@ def _warn_of_missing_link(profile: Profile, content: Content, report: Report) ->
     message = find_missing_link(profile, content)
     if message is not None:
         report.warn(0, WarningCode.UNSUBSCRIBE_LINK_MISSING, message)
+
+
+# Without an ESP, or without references
+
+
+@frozen(kw_only=True)
+class CheckedContent:
+    """Content that can be exported for each ESP, unless its warnings say otherwise.
+
+    `keys` are the keys of the fields in it, in the order of their first use: not `email`, if no
+    field has this key, because each recipient has an address. `event` are the names of the event
+    data.
+    """
+
+    keys: tuple[str, ...]
+    event: tuple[str, ...] = ()
+    warnings: tuple[ContentWarning, ...]
+
+
+def check_content(
+    content: Content,
+    fields: Iterable[Field],
+    *,
+    explain_key: Callable[[str], str | None] = lambda _: None,
+    strict: Strict = DEFAULT_STRICT,
+    literals: Collection[str] = (),
+    profiles: Profiles = BUILT_IN,
+) -> CheckedContent:
+    """Check that the content can be shown to recipients who have these fields, at any ESP.
+
+    Code of an ESP is a mistake, because other ESPs do not read it. `explain_key` returns a sentence
+    for the message about a key that no field has, such as `EspNames.explain_key`. `strict` and
+    `literals` are as in ExportOptions, and `profiles` are those of all ESPs.
+
+    Raises: InvalidContent, with up to 1,000 violations, if a field is unknown, if a filter or a
+    condition does not fit the fields, or if the content has violations; also if there are mistakes,
+    unless `strict` permits them. Only the first 200 violations of conditions are reported.
+    TypeError if the content is not parsed.
+    """
+    require_type(Iterable, fields=fields)
+    require_type(Profiles, profiles=profiles)
+    require_strict(strict)
+    by_key = {str(each.key): each for each in fields}
+    resolver = FieldResolver(by_key, explain_key=explain_key)
+    violations = find_violations(content, resolver)
+    report = Report(content.lines, strict, violations)
+    ContentTags(content, to_texts(literals), profiles).warn(None, resolver, report)
+    warnings, used = report.finish(), content.keys()
+    return CheckedContent(
+        keys=tuple(key for key in used if key in by_key),
+        event=content.event_names(),
+        warnings=warnings,
+    )
+
+
+def check_native(
+    text: str, esp: Esp, *, literals: Collection[str] = (), profiles: Profiles = BUILT_IN
+) -> None:
+    """Check that a text that is written for one ESP contains no code that the ESP does not read.
+
+    Raises: InvalidContent with all mistakes and caveats, which are RejectedWarnings, and with
+    violations.
+    """
+    lines = Lines(text)
+    content = Content(source=text, nodes=(Text(text, 0),), masked=text, lines=lines)
+    report = Report(lines, strict=True)
+    ContentTags(content, to_texts(literals), profiles).warn(esp, None, report)
+    report.finish()

@@ -11,6 +11,8 @@ from ...content import DEFAULT_STRICT, Strict, Surface
 from ...content.warning_codes import require_strict
 from ...errors import InvalidInput, Rule, Violation, Violations
 
+__all__ = ["MAX_LITERALS", "MAX_LITERAL_LENGTH", "ExportOptions"]
+
 MAX_LITERALS = 100
 """The maximum number of literals. Each one is searched in the content."""
 MAX_LITERAL_LENGTH = 1_000

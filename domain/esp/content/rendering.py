@@ -27,7 +27,6 @@ from .resolver import (
     OTHERWISE,
     THEN,
     CodeResolver,
-    CompiledConditions,
     UsedFields,
     find_guarded,
 )
@@ -64,21 +63,19 @@ class Rendering:
         html: HtmlInValues,
         used: UsedFields,
         report: Report,
-        sent_by: str | None,
     ) -> None:
-        self._sent_by, self._resolver = sent_by, resolver
+        self._resolver, self._sent_by = resolver, resolver.scope.sent_by
         self._profile, self._title = html.profile, html.profile.title
         self._surface = html.surface
         self._content, self._places = content, content.html
         self._used, self._report = used, report
         self._insertions = Insertions(html, resolver.profiles)
-        self._conditions = CompiledConditions(self._profile, resolver)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
         if self._places.is_mjml:
-            self._warn_of_mjml(self._native_tags.starts())
+            self._warn_of_mjml(self._native_tags.starts)
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
         """Return the code of the nodes. In a block, tags are directly before and after them."""
@@ -183,7 +180,9 @@ class Rendering:
             return shown
         position = self._content.lines.position(start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
-        return str(self._condition(condition, start, shown, _Code(insertion.otherwise)))
+        return str(
+            self._condition(condition, start, shown, _Code(insertion.otherwise), is_guard=True)
+        )
 
     def _warn_of_data(self, reference: Reference) -> None:
         if isinstance(reference.key, DataPath):
@@ -273,7 +272,7 @@ class Rendering:
         others = [self.render(each.nodes, in_block=not is_raw) for each in block.branches[1:]]
         if form is None or not items:
             return ""
-        for code, message in data_caveats(self._profile, None, outer.sent_by):
+        for code, message in data_caveats(self._profile, None, self._sent_by):
             self._report.warn(block.start, code, message)
         slots = {"ITEMS": items, "VARIABLE": rename(self._profile, block.variable)}
 
@@ -307,12 +306,18 @@ class Rendering:
         otherwise: _Code,
         *,
         is_raw: bool = False,
+        is_guard: bool = False,
     ) -> _Code:
-        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true."""
+        """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true.
+
+        `is_guard` is whether it is that of a filter.
+        """
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
-            compiled = self._conditions.get(condition, has_otherwise=otherwise.length > 0)
+            compiled = self._resolver.compile(
+                condition, has_otherwise=otherwise.length > 0, is_guard=is_guard
+            )
         except NotExpressible as error:
             place = error.position
             offset = start if place is None else self._content.lines.offset_of(place)

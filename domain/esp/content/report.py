@@ -14,6 +14,8 @@ from ...content.tree import Lines
 from ...errors import Rule, Violation
 from ..errors import NameProposal
 
+__all__ = ["RejectedWarning", "UnfoundName", "UnnamedField"]
+
 
 @frozen
 class UnnamedField(LocatedViolation):

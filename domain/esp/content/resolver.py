@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from attrs import evolve
+
 from ...conditions import Condition
 from ...conditions.evaluation import keys_set_if
 from ...conditions.tree import condition_keys
@@ -19,28 +21,40 @@ from ..comparisons import Operand, find_readings
 from ..conditions import ConditionCode, compile_readings, shared_variable
 from ..data_codes import DataCode, Scope, find_data_code, reach
 from ..field_codes import CodeSource, FieldCode
+from ..languages.conditions import Presence
 from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile
 from ..recognition.words import find_variables
 from .report import Report
 
+THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
+"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
+
 
 class CodeResolver(FieldResolver):
     """The fields and codes of one target, by the keys of references. It resolves each key once.
 
-    `scope` is that of the place whose codes are read.
+    `presences` are the tests whether a value is set, by the keys for which they differ. `scope` is
+    that of the place whose codes are read.
     """
 
-    def __init__(self, codes: CodeSource, target: Target, sent_by: str | None = None) -> None:
+    def __init__(
+        self,
+        codes: CodeSource,
+        target: Target,
+        sent_by: str | None = None,
+        presences: Mapping[str, Presence] = {},
+    ) -> None:
         super().__init__(codes.names.by_key, explain_key=codes.names.explain_key)
-        self._codes, self._target = codes, target
+        self._codes, self._target, self._presences = codes, target, presences
         self._profile = codes.names.get_profile(target)
         self.scope: Scope = Scope(sent_by)
         self.profiles: Profiles = codes.names.profiles
         self._found: dict[str, FieldCode | None] = {}
         self._data: dict[tuple[DataValue, Scope], DataCode] = {}
         self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}
+        self._compiled: dict[tuple[Condition, Scope, bool, bool], ConditionCode] = {}
 
     def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
@@ -96,30 +110,30 @@ class CodeResolver(FieldResolver):
             self._readings[key] = find_readings(condition, codes)
         return self._readings[key]
 
+    def compile(
+        self, condition: Condition, *, has_otherwise: bool, is_guard: bool = False
+    ) -> ConditionCode:
+        """Return the code with marks for the texts. Raises: NotExpressible if there is none.
 
-THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
-"""Marks for the texts in the code of a condition. Neither content nor codes contain U+0000."""
-
-
-class CompiledConditions:
-    """The codes of conditions for one ESP. Equal conditions are compiled once."""
-
-    def __init__(self, profile: Profile, resolver: CodeResolver) -> None:
-        self._profile, self._resolver = profile, resolver
-        self._found: dict[object, ConditionCode] = {}
-
-    def get(self, condition: Condition, *, has_otherwise: bool) -> ConditionCode:
-        """Return the code with marks for the texts. Raises: NotExpressible if there is none."""
-        key = condition, has_otherwise, self._resolver.scope
-        if key not in self._found:
-            self._found[key] = compile_readings(
+        If `is_guard` is true, the condition is that of a filter, which needs a value.
+        """
+        key = condition, self.scope, has_otherwise, is_guard
+        if key not in self._compiled:
+            presences = {} if is_guard else self._presences
+            self._compiled[key] = compile_readings(
                 condition,
-                self._resolver.read(condition),
+                [
+                    {
+                        key: evolve(operand, presence=presences.get(key))
+                        for key, operand in reading.items()
+                    }
+                    for reading in self.read(condition)
+                ],
                 self._profile,
                 then=THEN,
                 otherwise=OTHERWISE if has_otherwise else "",
             )
-        return self._found[key]
+        return self._compiled[key]
 
 
 class UsedFields:

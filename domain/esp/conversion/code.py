@@ -99,6 +99,10 @@ def match_code(pattern: Expression, value: Expression, slots: dict[str, Expressi
         case Literal(str() | int() as name), _ if str(name) in SLOTS:
             slots[str(name)] = value
             return True
+        case Literal(str() as text), Literal(str() as written) if text.endswith(DEFAULT):
+            prefix = text.removesuffix(DEFAULT)
+            slots[DEFAULT] = Literal(written.removeprefix(prefix))
+            return written.startswith(prefix)
         case Filtered(inner, filters), Filtered(other, others) if len(others) >= len(filters):
             split = len(others) - len(filters)
             before = Filtered(other, others[:split]) if split else other

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator as operators
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date
 from functools import cache
 from typing import TypeVar
@@ -27,9 +27,9 @@ from ...conditions.syntax import format_condition
 from ...content import WarningCode
 from ...data_paths import LOOP, DataPath
 from ...fields.values import DataType
-from ..languages.conditions import Feature
+from ..languages.conditions import Falsy, Feature, Presence
 from ..languages.tree import Call, Expression, Filter, Filtered, Literal, Operation, Path, Special
-from ..profiles.profile import Profile, Syntax
+from ..profiles.profile import Profile
 from .code import DEFAULT, SLOT, match_code, read_test
 from .outcomes import ByHand
 from .source_fields import SourceField
@@ -68,27 +68,27 @@ _COMPARISONS = {
     WarningCode.UNKNOWN_NUMBER_FORM,
 }
 """The caveats of a profile about which values are equal or less. They apply to read code, too."""
-_NEVER_EMPTY = {Syntax.LIQUID}
-"""The languages in which an empty text, 0 and an empty list are true."""
+_POSSIBLE: Mapping[DataType | None, Set[Falsy]] = {
+    None: set(Falsy),
+    DataType.TEXT: {Falsy.EMPTY_TEXT, Falsy.WHITE_SPACE},
+    DataType.NUMBER: {Falsy.ZERO},
+    DataType.BOOLEAN: {Falsy.FALSE},
+}
+"""The falsy values that fields of each type can have, beside a missing one."""
+_IN_CONTENT = Presence((), frozenset({Falsy.MISSING, Falsy.EMPTY_TEXT}))
+"""The test of content, for which the target has one of each type."""
+_ASSUMED = _IN_CONTENT.falsy | {Falsy.FALSE, Falsy.ZERO, Falsy.EMPTY_LIST}
+"""The falsy values of languages for which they are not established."""
+_NO_VALUES: frozenset[Falsy] = frozenset()
+_FLAGS = {Falsy.MISSING, Falsy.FALSE, Falsy.WHITE_SPACE}
+"""The values that must have the same meaning, also if the type of a field is not known."""
 
-_UNKNOWN_TYPE = (
-    "No tag shows the type of {key}. False, 0 and an empty list can count as a value here, and are"
-    " none at {title}: recipients with one then see what others with a value see."
-)
-_UNKNOWN_TYPE_IN_LIQUID = (
-    "No tag shows the type of {key}. False can count as a value here, and is none at {title}:"
-    " recipients with false then see what others with a value see. 0 and an empty list can count as"
-    " none here."
-)
+_UNKNOWN_TYPE = "No tag shows the type of {key}. "
+_GIVE_TYPE = "Give it, or write the condition."
+_PRESENT = "This code reads {values} in {{key}} as a value, and {{title}} as none."
+_ABSENT = "This code reads {values} in {{key}} as no value, and {{title}} as one."
 _EMPTY = "`empty` also equals an empty list, which content does not. Write this condition."
-_EMPTY_TEXT = "An empty text in {key} counts as no value here, and as a value at {title}."
-_MISSING = "A missing value of {key} counts as an empty text here, and differs from one at {title}."
 _REPLACED = "The default in this test replaces {value} in {{key}} at {{title}}, too."
-_BLANK = "A value of {key} of white space only counts as none at {title}, and as a value here."
-_BLANK_OF_ANY_TYPE = (
-    "False, an empty list and white space only in {key} count as none at {title}, and as a value"
-    " here."
-)
 _NOT_IN = "For a value of {key} that is missing or null, `not in` does not hold at {title}."
 _LIST = "If {key} is a list at {title}, this tests its items. Here, it tests a part of a text."
 _TEST = "No condition of content means the same. Write this condition for the other ESP."
@@ -100,12 +100,19 @@ V = TypeVar("V")
 
 @define
 class Conditions:
-    """Reads the tests in the templates of an ESP. `exact` refuses fields without a known type."""
+    """Reads the tests in the templates of an ESP.
+
+    `exact` refuses what is not right for each type. `forms` are the tests of the target, whether a
+    value is set, for values whose type is not known.
+    """
 
     _values: Values
     _exact: bool
-    _is_handlebars: bool
-    """Whether both ESPs read Handlebars, in which `#if` tests event data without a type alike."""
+    _forms: Sequence[Presence]
+    presences: dict[str, Presence] = Factory(dict)
+    """The tests of the target whether a value is set, by the keys for which they differ."""
+    _tests: dict[str, tuple[SourceField, list[frozenset[Falsy]]]] = Factory(dict)
+    """The fields, by their names in content, and what each test reads as no value."""
     _caveats: dict[tuple[str, str], None] = Factory(dict)
     """By the key of a field."""
     _title: str = field(init=False)
@@ -116,7 +123,11 @@ class Conditions:
     def read(self, test: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the test as a condition of content, and its caveats. Raises: ByHand."""
         self._caveats.clear()
+        self._tests.clear()
         text = format_condition(self._condition(test))
+        for source, tests in self._tests.values():
+            for falsy in tests:
+                self._compare(source, falsy)
         caveats = (each.format(key=key, title=self._title) for key, each in self._caveats)
         return text, tuple(dict.fromkeys(caveats))
 
@@ -124,13 +135,14 @@ class Conditions:
         for pattern in _patterns(self._values.profile):
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, test, slots):
-                found = self._of_pattern(pattern.operator, slots)
+                found = self._of_pattern(pattern, slots)
+                match found:
+                    case Comparison(operator=Operator.IS_SET) if pattern.negated:
+                        return evolve(found, operator=Operator.IS_NOT_SET)
                 return Not(found) if pattern.negated else found
         match test:
             case Call("and" | "or" | "not" as word, operands):
                 return self._condition(Operation(word, operands))
-            case Operation("is", (value, Call("none", ()))):
-                return self._emptiness("==", value, Literal(None))
             case Operation("and", operands):
                 return self._joined(AllOf, [self._condition(each) for each in operands])
             case Operation("or", operands):
@@ -154,9 +166,9 @@ class Conditions:
                 raise ByHand(_TEST)
         return self._truth(self._operand(test))
 
-    def _of_pattern(self, operator: Operator, slots: Mapping[str, Expression]) -> Condition:
+    def _of_pattern(self, pattern: _Pattern, slots: Mapping[str, Expression]) -> Condition:
         """Return the condition of a test that the profile of the ESP names."""
-        value, other = slots[SLOT], slots.get(DEFAULT)
+        value, other, operator = slots[SLOT], slots.get(DEFAULT), pattern.operator
         match other:
             case None:
                 source = self._operand(value)
@@ -164,9 +176,8 @@ class Conditions:
                     self._values.fields.require(source, DataType.BOOLEAN)
                     is_true = operator is Operator.IS_TRUE
                     return _comparison(source, Operator.EQUAL, is_true)
-                if len(self._values.profile.conditions.is_set) > 1:
-                    self._warn(source, _EMPTY_TEXT)
-                return _comparison(source, Operator.IS_SET)
+                self._warn_of_default(source, value)
+                return self._is_set(source, pattern.falsy)
             case Literal(str() as part) if operator is Operator.CONTAINS:
                 return self._contains(value, part)
             case Literal():
@@ -174,7 +185,7 @@ class Conditions:
         raise ByHand(_TEST)
 
     def _joined(self, kind: type[AllOf | AnyOf], parts: Sequence[Condition]) -> Condition:
-        """Return the conditions together. Tests for null and an empty text have no caveat then."""
+        """Return the conditions together. Tests whether one value is set become one."""
         flat = [
             each
             for part in parts
@@ -183,8 +194,9 @@ class Conditions:
         wanted = Operator.IS_SET if kind is AllOf else Operator.IS_NOT_SET
         for each, count in Counter(flat).items():
             if count > 1 and isinstance(each, Comparison) and each.operator is wanted:
-                for caveat in (_EMPTY_TEXT, _MISSING):
-                    self._caveats.pop((each.key.removeprefix(_PREFIX), caveat), None)
+                source, tests = self._tests.get(each.key, (None, ()))
+                if source is not None and len(tests) == count:
+                    self._tests[each.key] = source, [frozenset().union(*tests)]
         unique = tuple(dict.fromkeys(flat))
         return unique[0] if len(unique) == 1 else kind(unique)
 
@@ -192,19 +204,51 @@ class Conditions:
         """Return the condition of a value that is a test by itself."""
         if isinstance(source.key, DataPath) and source.key.root == LOOP:
             return Comparison(f"{_LOOP_TEST}{source.key.without_root}", Operator.IS_TRUE)
-        if self._is_handlebars and isinstance(source.key, DataPath):
-            return _comparison(source, Operator.IS_TRUE)
+        established = self._values.profile.conditions.presences
+        falsy = established[0].falsy if established else _ASSUMED
         data_type = self._type(source)
-        if data_type is DataType.BOOLEAN:
-            return _comparison(source, Operator.IS_TRUE)
-        is_set = _comparison(source, Operator.IS_SET)
-        if self._values.profile.vocabulary.syntax in _NEVER_EMPTY:
-            if data_type is DataType.TEXT:
-                self._warn(source, _EMPTY_TEXT)
-            return is_set
-        if data_type is DataType.NUMBER:
-            return AllOf((is_set, Comparison(is_set.key, Operator.NOT_EQUAL, 0)))
-        return is_set
+        if (self._find_presence(falsy, data_type).falsy ^ falsy) & _possible(data_type):
+            if data_type is DataType.BOOLEAN:
+                return _comparison(source, Operator.IS_TRUE)
+            if data_type is DataType.NUMBER:
+                is_set = _comparison(source, Operator.IS_SET)
+                return AllOf((is_set, Comparison(is_set.key, Operator.NOT_EQUAL, 0)))
+        return self._is_set(source, falsy)
+
+    def _is_set(self, source: SourceField, falsy: Set[Falsy]) -> Comparison:
+        """Return the test whether a value is set, which reads these values as none."""
+        self._tests.setdefault(source.reference, (source, []))[1].append(frozenset(falsy))
+        return _comparison(source, Operator.IS_SET)
+
+    def _find_presence(self, falsy: Set[Falsy], data_type: DataType | None) -> Presence:
+        """Return the test of the target that is nearest. That of content has no tests."""
+        forms = self._forms
+        if data_type is not None or not forms:
+            forms = (_IN_CONTENT, *forms)
+
+        def cost(form: Presence) -> tuple[int, ...]:
+            differing = (form.falsy ^ falsy) & _possible(data_type)
+            if data_type is not None or self._exact:
+                return len(differing), len(form.tests)
+            wrong = differing & _FLAGS | {Falsy.EMPTY_TEXT} & falsy - form.falsy
+            return len(wrong), len(form.tests), len(differing)
+
+        return min(forms, key=cost)
+
+    def _compare(self, source: SourceField, falsy: frozenset[Falsy]) -> None:
+        """Choose the test of the target, and add the caveats about it. Raises: ByHand."""
+        data_type = self._type(source)
+        if source.key not in self.presences:
+            self.presences[source.key] = self._find_presence(falsy, data_type)
+        written = self.presences[source.key].falsy
+        for values, message in ((falsy - written, _PRESENT), (written - falsy, _ABSENT)):
+            names = [each.value for each in Falsy if each in values & _possible(data_type)]
+            if names and data_type is None and self._exact:
+                raise ByHand(_UNKNOWN_TYPE.format(key=source.key) + _GIVE_TYPE)
+            if names:
+                listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+                unknown = "" if data_type else _UNKNOWN_TYPE
+                self._warn(source, unknown + message.format(values=listed))
 
     def _comparison(self, operator: str, left: Expression, right: Literal) -> Condition:
         value = right.value
@@ -259,17 +303,12 @@ class Conditions:
         is_text = self._values.fields.type_of(source) is DataType.TEXT
         if right.value is Special.EMPTY and not is_text:
             raise ByHand(_EMPTY)
-        if right.value == "":
-            source.is_shown_as_text = True
-        if right.value is None:
-            if self._values.fields.type_of(source) in {DataType.TEXT, None}:
-                self._warn(source, _EMPTY_TEXT)
-        elif right.value is Special.BLANK:
-            self._warn(source, _BLANK if is_text else _BLANK_OF_ANY_TYPE)
-        elif not _shows_nothing_for_null(left):
-            self._warn(source, _MISSING)
+        falsy = {Falsy.MISSING} if right.value is None else {Falsy.EMPTY_TEXT}
+        if not self._values.profile.conditions.presences or _shows_nothing_for_null(left):
+            falsy = {*_IN_CONTENT.falsy}
         self._warn_of_default(source, left)
-        return _comparison(source, Operator.IS_SET if operator == "!=" else Operator.IS_NOT_SET)
+        is_set = self._is_set(source, falsy)
+        return is_set if operator == "!=" else evolve(is_set, operator=Operator.IS_NOT_SET)
 
     def _contains(self, whole: Expression, part: str) -> Condition:
         source = self._operand(whole)
@@ -285,15 +324,10 @@ class Conditions:
     def _operand(self, value: Expression) -> SourceField:
         return _found(self._values.operand(value))
 
-    def _type(self, source: SourceField) -> DataType:
-        data_type = self._values.fields.type_of(source)
-        if data_type is None:
-            if self._exact:
-                message = "No tag shows the type of {key}. Give it, or write the condition."
-                raise ByHand(message.format(key=source.key))
-            is_liquid = self._values.profile.vocabulary.syntax in _NEVER_EMPTY
-            self._warn(source, _UNKNOWN_TYPE_IN_LIQUID if is_liquid else _UNKNOWN_TYPE)
-        return data_type or DataType.TEXT
+    def _type(self, source: SourceField) -> DataType | None:
+        """Return the type of the field, or None if no tag shows it, or if it is only assumed."""
+        fields = self._values.fields
+        return None if self._exact and not fields.has_type(source) else fields.type_of(source)
 
     def _warn_of(self, source: SourceField, feature: Feature) -> None:
         """Add the caveats about how the ESP compares values: content compares all of a value."""
@@ -303,8 +337,8 @@ class Conditions:
 
     def _warn_of_default(self, source: SourceField, value: Expression) -> None:
         """Add the caveat that a default in the test replaces values, if there is one."""
-        replaced = self._values.replaced_values(source)
-        if replaced and self._values.has_default(value):
+        replaced = self._values.replaced_values(value)
+        if replaced:
             self._warn(source, _REPLACED.format(value=replaced))
 
     def _warn(self, source: SourceField, caveat: str) -> None:
@@ -317,19 +351,27 @@ _LOOP_TEST = f"{LOOP} is "
 
 @frozen
 class _Pattern:
-    """A test that the ESP writes in a form of its own, and what it means."""
+    """A test that the ESP writes in a form of its own, and what it means.
+
+    `falsy` are the values that count as none if it tests whether a value is set.
+    """
 
     code: Expression
     operator: Operator
     negated: bool
+    falsy: Set[Falsy]
 
 
 @cache
 def _patterns(profile: Profile) -> Sequence[_Pattern]:
-    """Return the tests of the profile that are no comparison of a value with a literal."""
+    """Return the tests of the profile in forms of their own, those with the most parts first."""
     language = profile.conditions
+    sets = [
+        *language.presences,
+        Presence(language.is_set, _IN_CONTENT.falsy),
+        Presence(language.number_is_set or (), _IN_CONTENT.falsy),
+    ]
     atoms = [
-        *((Operator.IS_SET, each) for each in (*language.is_set, *(language.number_is_set or ()))),
         (Operator.IS_TRUE, language.true),
         (Operator.EQUAL, language.false),
         (Operator.EQUAL, language.equal),
@@ -338,15 +380,17 @@ def _patterns(profile: Profile) -> Sequence[_Pattern]:
         (Operator.CONTAINS, language.contains),
     ]
     found: dict[Expression, _Pattern] = {}
-    for operator, atom in atoms:
-        if atom is None:
-            continue
+    for operator, atom, falsy in (
+        *((Operator.IS_SET, each.tests[0], each.falsy) for each in sets if len(each.tests) == 1),
+        *((operator, atom, _NO_VALUES) for operator, atom in atoms if atom is not None),
+    ):
         for code, negated in ((atom.code, False), (atom.opposite or "", True)):
             written = code.replace("{operand}", SLOT).replace("{value}", f'"{DEFAULT}"')
             test = read_test(profile, written)
-            if not _is_plain(test):
-                found.setdefault(test, _Pattern(test, operator, negated))
-    return tuple(found.values())
+            is_plain = isinstance(test, Literal | Path) if falsy else _is_plain(test)
+            if not is_plain:
+                found.setdefault(test, _Pattern(test, operator, negated, falsy))
+    return sorted(found.values(), key=lambda each: -len(str(each.code)))
 
 
 def _is_plain(test: Expression) -> bool:
@@ -357,6 +401,11 @@ def _is_plain(test: Expression) -> bool:
         case Operation(operator, (left, right)) if operator in _OPERATORS or operator == "contains":
             return isinstance(left, Literal | Path) and isinstance(right, Literal | Path)
     return isinstance(test, Literal | Path)
+
+
+def _possible(data_type: DataType | None) -> Set[Falsy]:
+    """Return the falsy values that fields of the type can have."""
+    return {Falsy.MISSING} | _POSSIBLE.get(data_type, set())
 
 
 def _comparison(source: SourceField, operator: Operator, value: Value | None = None) -> Comparison:

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from html import escape
 from itertools import chain, repeat, zip_longest
@@ -18,6 +19,7 @@ from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
+from ..languages.conditions import Presence
 from ..languages.tree import (
     Assignment,
     Call,
@@ -43,7 +45,7 @@ from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
-from .values import Values, quoted
+from .values import RAW_HTML, Values, quoted
 
 _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
@@ -64,6 +66,8 @@ _LITERAL = "The text in this tag would be read as code. Write it in another way.
 _READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
+_PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
+"""A text that is a default in each language."""
 _NAME = re.compile(r"[A-Za-z_][\w:.]*")
 """The name in a code of a system value."""
 _WORD = re.compile(r"[\w@]+")
@@ -146,6 +150,8 @@ class Reader:
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
+    _blank: dict[int, bool] = field(init=False, factory=dict)
+    """Whether the blocks at these offsets show nothing."""
     _trim_before: tuple[str, str] = field(init=False)
     """How the tags of the language begin that remove the white space before them."""
     _trim_after: tuple[str, str] = field(init=False)
@@ -156,12 +162,15 @@ class Reader:
         mark = "~" if self.profile.vocabulary.syntax is Syntax.HANDLEBARS else "-"
         self._trim_before = (f"{{%{mark}", f"{{{{{mark}")
         self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
-        trimming = self._trim_before + self._trim_after
-        self._removes_white_space = any(each in self.text for each in trimming)
+        self._removes_white_space = self._has_trim(0, len(self.text))
         self._values = Values(self.profile, self.fields)
-        both = (self.profile, self.profile if self.target is None else self.target)
-        is_handlebars = all(each.vocabulary.syntax is Syntax.HANDLEBARS for each in both)
-        self._conditions = Conditions(self._values, self.exact, is_handlebars)
+        forms = () if self.target is None else self.target.conditions.presences
+        self._conditions = Conditions(self._values, self.exact, forms)
+
+    @property
+    def presences(self) -> Mapping[str, Presence]:
+        """The tests of the target whether a value is set, by the keys for which they differ."""
+        return {key: each for key, each in self._conditions.presences.items() if each.tests}
 
     def read(self, nodes: Iterable[Node]) -> None:
         """Add the pieces of the nodes."""
@@ -248,6 +257,8 @@ class Reader:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
             code, caveats = self._shown(self._resolve(node.value))
+            if node.is_raw and self.is_html:
+                caveats = (*caveats, RAW_HTML.format(title=self.profile.title))
             self._convert(node, code, tuple(dict.fromkeys(caveats)))
         else:
             self._opaque(node)
@@ -395,6 +406,13 @@ class Reader:
                 if isinstance(each, Condition | Loop):
                     self._note(find_closing(each), ())
             return
+        default = self._find_default(node)
+        if default is not None:
+            self._convert(node, *default)
+            inner = [each.start for branch in node.branches for each in (branch, *branch.nodes)]
+            for start in (*inner[1:], find_closing(node)):
+                self._note(start, ())
+            return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
@@ -409,6 +427,33 @@ class Reader:
         ]
         after = self._branches(node, tags, "/if")
         self._variables.update(_merged(tests, self._variables, after))
+
+    def _find_default(self, node: Condition) -> tuple[str, Sequence[str]] | None:
+        """Return a value with a default that shows the same as the block, and its caveats."""
+        first, *others = node.branches
+        is_choice = [each.test for each in others] == [None]
+        if first.test is None or not is_choice or self._has_trim(node.start, node.end):
+            return None
+        match first.nodes, others[0].nodes:
+            case ((Output() as shown,), (Text() as otherwise,)) | (
+                (Text() as otherwise,),
+                (Output() as shown,),
+            ):
+                text = self._text_of(otherwise)
+                with suppress(ByHand):
+                    value = self._resolve(shown.value)
+                    code, caveats = self._shown(value)
+                    source = self._values.operand(value)
+                    if source is None or _PLAIN.fullmatch(text) is None:
+                        return None
+                    self.fields.assume_text(source, text)
+                    conditions = Conditions(self._values, self.exact, ())
+                    test, found = conditions.read(self._resolve(first.test))
+                    codes = (code, text) if shown.start < otherwise.start else (text, code)
+                    default = _as_default(test, *codes)
+                    if default is not None:
+                        return default, tuple(dict.fromkeys((*found, *caveats)))
+        return None
 
     def _find_guarded(self, node: Condition) -> Loop | None:
         """Return the loop that shows the same as the block, which only tests whether it has items.
@@ -453,9 +498,7 @@ class Reader:
         The first branch can read the item of a loop.
         """
         is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
-        is_blank = (is_liquid or any(_assignments(node))) and all(
-            _is_blank(each.nodes, self.text if is_liquid else None) for each in node.branches
-        )
+        is_blank = (is_liquid or any(_assignments(node))) and self._is_blank(node)
         before = self._variables
         after: list[_Variables] = []
         for branch, (code, caveats) in zip(node.branches, tags, strict=True):
@@ -478,6 +521,22 @@ class Reader:
         else:
             self._convert_tag(node.start, last, node.end, closing, ())
         return after
+
+    def _is_blank(self, block: Condition | Loop) -> bool:
+        """Return whether the block shows nothing, or in Liquid only white space."""
+        if block.start not in self._blank:
+            is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
+            self._blank[block.start] = all(
+                isinstance(each, Comment | Assignment)
+                or (is_liquid and isinstance(each, Text) and self._text_of(each).isspace())
+                or (is_liquid and isinstance(each, Condition | Loop) and self._is_blank(each))
+                for branch in block.branches
+                for each in branch.nodes
+            )
+        return self._blank[block.start]
+
+    def _text_of(self, node: Text) -> str:
+        return self.text[node.start : node.end]
 
     def _convert_tag(
         self, owner: int, start: int, end: int, code: str, caveats: Sequence[str]
@@ -506,6 +565,11 @@ class Reader:
         before = self.text.startswith(self._trim_before, start, end)
         return "~" * before, "~" * self.text.endswith(self._trim_after, start, end)
 
+    def _has_trim(self, start: int, end: int) -> bool:
+        """Return whether the text contains a mark that removes white space."""
+        marks = self._trim_before + self._trim_after
+        return any(self.text.find(each, start, end) >= 0 for each in marks)
+
     def _note(self, start: int, caveats: Sequence[str]) -> None:
         outcome = Outcome.CAVEAT if caveats else Outcome.CONVERTED
         self.results[start] = Result(outcome, tuple(caveats))
@@ -516,8 +580,9 @@ class Reader:
         for each in _assignments(node):
             self._variables[each.name] = None
             self.kept_variables[each.start] = each.name
+        items = [Path((name,)) for item in self.fields.loops for name in item.names]
         for name in {*_WORD.findall(self.text, node.start, node.end)}:
-            if name in self._variables:
+            if name in self._variables and self._variables[name] not in items:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
@@ -543,15 +608,6 @@ def find_closing(node: Condition | Loop) -> int:
     """Return the offset of the last tag of a block."""
     nodes = node.branches[-1].nodes
     return nodes[-1].end if nodes else node.branches[-1].end
-
-
-def _is_blank(nodes: Sequence[Node], text: str | None) -> bool:
-    """Return whether the nodes show nothing, or only white space in the text, if there is one."""
-    return all(
-        isinstance(each, Comment | Assignment)
-        or (isinstance(each, Text) and text is not None and text[each.start : each.end].isspace())
-        for each in nodes
-    )
 
 
 def _as_default(test: str, then: str, otherwise: str) -> str | None:

@@ -58,7 +58,11 @@ _IS_COMPUTED = (
     "{title} reads `{name}` of a list as its length or one of its items. Write it in the language"
     " of the other ESP."
 )
+_BIRTHDAY = "birthday"
+"""The only one of the ESPs' own fields that is no text."""
 _EVENT_DATA = re.compile(rf"(?={EVENT}[.\[]){LONG_PATH}")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""Where a word of a name such as `firstName` begins."""
 
 _Parts: TypeAlias = tuple[str, ...]
 
@@ -218,6 +222,11 @@ class SourceFields:
         """Return whether the organization or a tag says which type the field has."""
         return source.key in self._known or bool(source.types)
 
+    def assume_text(self, source: SourceField, default: str) -> None:
+        """Note that the default shows the type, if no other tag does."""
+        if self.type_of(source) is None and not default.isdecimal():
+            source.is_shown_as_text = True
+
     def require(self, source: SourceField, wanted: DataType, *values: Value) -> None:
         """Require a type, and note the values. Raises: ByHand if the field has another type."""
         source.types[wanted] = None
@@ -240,7 +249,7 @@ class SourceFields:
             raise ByHand(message.format(name=name, title=profile.title))
         is_standard = _is_standard(profile, parts, name)
         keys = {each: key for key, each in profile.names.standard_fields.items()}
-        key = derive_key(name)
+        key = derive_key(_WORDS.sub(" ", name))
         if is_given:
             key = self._keys[name]
         elif is_standard:
@@ -252,7 +261,10 @@ class SourceFields:
             raise ByHand(message) from None
         if self._taken.setdefault(key, parts) != parts:
             raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
-        return SourceField(key, name, is_standard)
+        source = SourceField(key, name, is_standard)
+        if is_standard and key != _BIRTHDAY:
+            source.types[DataType.TEXT] = None
+        return source
 
     def _find_event(self, parts: _Parts, role: TagRole, name: str) -> DataPath | None:
         """Return the path of event data, or None if this is none. Raises: ByHand."""

@@ -26,7 +26,7 @@ from ..errors import NotInsertable
 from ..filtered_codes import filter_code
 from ..languages.tree import Call, Expression, Filtered, Literal, Path
 from ..languages.tree import Filter as FilterCode
-from ..profiles.profile import Profile
+from ..profiles.profile import OtherDefault, Profile
 from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
 from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
@@ -46,7 +46,7 @@ _OF_LISTS = {FilterName.FIRST, FilterName.JOIN}
 _UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
 """Filters and functions that change only how HTML or a link in a value is shown."""
 
-_RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
+RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
 _NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
 _NONE = "At {title}, a value of {key} that is missing or null can be shown as the word None."
 _REPLACED = "{title} shows the default instead of {value}, too."
@@ -59,10 +59,15 @@ _Step: TypeAlias = Filter | str
 
 @frozen
 class _Pattern:
-    """Code with a slot for the value, and the filter that it is. Without one, it is a default."""
+    """Code with a slot for the value, and the filter that it is. Without one, it is a default.
+
+    `replaced` are the values of each type that a default replaces, too. `caveats` are about it.
+    """
 
     code: Expression
     filter: Filter | None
+    replaced: Mapping[DataType, str] = {}
+    caveats: Sequence[str] = ()
 
 
 @define
@@ -71,8 +76,8 @@ class _Reading:
 
     steps: list[_Step] = Factory(list)
     caveats: list[str] = Factory(list)
-    is_replaced: bool = False
-    """Whether the default of the ESP replaces the value."""
+    replaced: Mapping[DataType, str] = {}
+    """The values of each type that a default replaces although they are not missing."""
     is_looked_up: bool = False
     """Whether a filter reads the value as a member."""
     is_escaped: bool = False
@@ -120,7 +125,10 @@ class Values:
                 default = str(apply_filters(default, [step]))
             filters.append(step)
         if default and not filters:
-            reading.caveats += self._replaced(source, default)
+            self.fields.assume_text(source, default)
+            values = self._replaced(source, reading)
+            if values:
+                reading.caveats.append(_REPLACED.format(title=self.profile.title, value=values))
         if reading.is_looked_up and not any(isinstance(each, str) for each in reading.steps):
             reading.caveats.append(_NONE.format(title=self.profile.title, key=source.key))
         parts = [source.reference, *map(str, filters)]
@@ -157,25 +165,15 @@ class Values:
         source = self.operand(value)
         return None if source is None else (source, None)
 
-    def _replaced(self, source: SourceField, default: str) -> Iterator[str]:
-        """Yield that the source shows the default instead of other values, if it does."""
-        if self.fields.type_of(source) is None and not default.isdecimal():
-            source.is_shown_as_text = True
-        values = self.replaced_values(source)
-        if values:
-            yield _REPLACED.format(title=self.profile.title, value=values)
-
-    def replaced_values(self, source: SourceField) -> str:
-        """Return the values that are not missing, and that the default of the ESP replaces."""
-        data_type = self.fields.type_of(source)
-        replaced = self.profile.insertion.default_also_replaces
-        return " and ".join(value for key, value in replaced.items() if data_type in {key, None})
-
-    def has_default(self, value: Expression) -> bool:
-        """Return whether the default of the ESP, also an empty one, replaces the value."""
+    def replaced_values(self, value: Expression) -> str:
+        """Return what a default in the value, also an empty one, replaces if it is not missing."""
         reading = _Reading()
-        self._peel(value, reading)
-        return reading.is_replaced
+        return self._replaced(self._peel(value, reading), reading)
+
+    def _replaced(self, source: SourceField, reading: _Reading) -> str:
+        data_type = self.fields.type_of(source)
+        replaced = reading.replaced.items()
+        return " and ".join(value for key, value in replaced if data_type in {key, None})
 
     def _peel(self, value: Expression, reading: _Reading) -> SourceField:
         """Return the field, and note the steps from the last one."""
@@ -190,7 +188,8 @@ class Values:
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, value, slots):
                 reading.steps.append(_step(pattern, slots))
-                reading.is_replaced |= pattern.filter is None
+                reading.replaced = pattern.replaced or reading.replaced
+                reading.caveats += pattern.caveats
                 return _as_path(slots[SLOT])
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
@@ -198,7 +197,7 @@ class Values:
                 if name in _UNCHANGED:
                     reading.is_escaped = True
                     if name == "safe":
-                        reading.caveats.append(_RAW_HTML.format(title=self.profile.title))
+                        reading.caveats.append(RAW_HTML.format(title=self.profile.title))
                     return before
                 if name == "default_if_none":
                     text = _text(last.arguments)
@@ -280,11 +279,14 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
 
 
 def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
-    template = profile.insertion.with_default
-    code = template.replace("EXPRESSION", SLOT).replace("DEFAULT", DEFAULT)
-    expression = read_output(profile, code)
-    if not isinstance(expression, Literal):
-        yield _Pattern(expression, None)
+    insertion = profile.insertion
+    usual = OtherDefault(insertion.with_default, insertion.source, insertion.default_also_replaces)
+    for each in (usual, *insertion.other_defaults):
+        code = each.code.replace("EXPRESSION", SLOT).replace("DEFAULT", DEFAULT)
+        expression = read_output(profile, code)
+        if not isinstance(expression, Literal):
+            caveats = () if each.caveat is None else (each.caveat.format(title=profile.title),)
+            yield _Pattern(expression, None, each.also_replaces, caveats)
 
 
 def _as_path(value: Expression) -> Expression:

@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 from operator import itemgetter
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from ..errors import NotExpressible
 from .conditions import Atom, ConditionLanguage, Conjunction, Disjunction, Formula, atoms, negation
@@ -49,11 +49,20 @@ def write_with_flags(
 ) -> str:
     """Return the assignments of the variables, and one block that tests them."""
     variables = "".join(dict.fromkeys(atom.assignment for atom in atoms(formula)))
-    if isinstance(formula, Atom) and formula.negated and formula.opposite is None:
-        formula, then, otherwise = negation(formula), otherwise, then
-    flags = _Flags(language)
+    flags, block = _Flags(language), language.block
+    if _count_negations(formula) > _count_negations(negation(formula)):
+        formula = negation(formula)
+        if otherwise:
+            then, otherwise = otherwise, then
+        else:
+            block = evolve(language, begin="unless {test}", end="endunless").block
     test = flags.test(formula)
-    return variables + "".join(flags.assignments) + language.block(test, then, otherwise)
+    return variables + "".join(flags.assignments) + block(test, then, otherwise)
+
+
+def _count_negations(formula: Formula) -> int:
+    """Return the number of tests that require a flag because they have no opposite."""
+    return sum(atom.negated and atom.opposite is None for atom in atoms(formula))
 
 
 def assign(name: str, value: str) -> str:

@@ -50,13 +50,13 @@ Formula: TypeAlias = Atom | Conjunction | Disjunction
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
-    """Return the formula that holds if all parts hold, without nested conjunctions."""
+    """Return the formula that holds if all parts hold, without nested and equal ones."""
     flat = _flat(Conjunction, parts)
     return flat[0] if len(flat) == 1 else Conjunction(flat)
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
-    """Return the formula that holds if any part holds, without nested disjunctions."""
+    """Return the formula that holds if any part holds, without nested and equal ones."""
     flat = _flat(Disjunction, parts)
     return flat[0] if len(flat) == 1 else Disjunction(flat)
 
@@ -82,9 +82,13 @@ def _flat(
     kind: type[Conjunction] | type[Disjunction], parts: Iterable[Formula]
 ) -> tuple[Formula, ...]:
     return tuple(
-        each
-        for part in parts
-        for each in (part.parts if not isinstance(part, Atom) and type(part) is kind else (part,))
+        dict.fromkeys(
+            each
+            for part in parts
+            for each in (
+                part.parts if not isinstance(part, Atom) and type(part) is kind else (part,)
+            )
+        )
     )
 
 
@@ -151,6 +155,30 @@ class Reading:
     date: str | None = None
 
 
+class Falsy(Enum):
+    """The values that languages read as false. The enum values are their names in messages."""
+
+    MISSING = "a missing value"
+    FALSE = "false"
+    ZERO = "0"
+    EMPTY_TEXT = "an empty text"
+    WHITE_SPACE = "white space only"
+    EMPTY_LIST = "an empty list"
+    EMPTY_OBJECT = "an empty object"
+    FALSE_TEXT = 'the text "false"'
+
+
+FALSY_IN_PYTHON = frozenset(Falsy) - {Falsy.WHITE_SPACE, Falsy.FALSE_TEXT}
+
+
+@frozen
+class Presence:
+    """Tests that together hold for each value, whatever its type, but the falsy ones."""
+
+    tests: tuple[Atom, ...]
+    falsy: frozenset[Falsy]
+
+
 @frozen(kw_only=True)
 class ConditionLanguage:
     """How one ESP writes conditions.
@@ -166,6 +194,8 @@ class ConditionLanguage:
     `is_set` contains the tests that together hold for a text, a date or a date-time that is set,
     and for neither a missing value nor null nor an empty text. `number_is_set` contains those of
     numbers and booleans. If it is None, there are none: then `is_set` can fail for 0 and false.
+    `presences` are tests of values whose type is not known: the first one is a value as a test, if
+    its meaning is established.
     `readings` contains how values are read in other comparisons, if not verbatim. A language has a
     reading of dates and one of instants, or refuses these comparisons.
 
@@ -201,6 +231,7 @@ class ConditionLanguage:
     readings: Mapping[DataType, Reading] = {}
     is_set: tuple[Atom, ...] = (_VALUE,)
     number_is_set: tuple[Atom, ...] | None = None
+    presences: tuple[Presence, ...] = ()
     true: Atom = _VALUE
     state: Atom = _VALUE
     false: Atom | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
 
@@ -29,18 +29,20 @@ _VIEWS = {"items", "keys", "values"}
 
 def write_liquid(value: str, parts: Sequence[Part]) -> str:
     """Return the path in Liquid."""
-    for part in parts:
-        if part == "size":
-            raise NotExpressible("LiquidJS reads a missing `size` as the number of members.")
-        is_word = isinstance(part, str) and _WORD.fullmatch(part) and part not in _LIQUID_WORDS
-        value += f".{part}" if is_word else f"[{_quoted(part)}]"
-    return value
+    if "size" in parts:
+        raise NotExpressible("LiquidJS reads a missing `size` as the number of members.")
+    return _write(value, parts, _LIQUID_WORDS)
 
 
 def write_hubl(value: str, parts: Sequence[Part]) -> str:
     """Return the path in HubL."""
+    return _write(value, parts, _METHODS)
+
+
+def _write(value: str, parts: Sequence[Part], reserved: Container[str]) -> str:
+    """Return the path with brackets around positions, and names that are no words or reserved."""
     for part in parts:
-        is_word = isinstance(part, str) and _WORD.fullmatch(part) and part not in _METHODS
+        is_word = isinstance(part, str) and _WORD.fullmatch(part) and part not in reserved
         value += f".{part}" if is_word else f"[{_quoted(part)}]"
     return value
 

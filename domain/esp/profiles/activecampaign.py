@@ -15,7 +15,6 @@ from . import shared
 from .profile import (
     AdjacentText,
     Creation,
-    Evidence,
     FilterLanguage,
     FilterRefusal,
     Form,
@@ -78,7 +77,7 @@ PROFILE = Profile(
         creation=Creation(
             "Create a field with the personalization tag NAME: POST /api/3/fields. Then add it to"
             " the lists: POST /api/3/fieldRels.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(

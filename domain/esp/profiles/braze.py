@@ -17,7 +17,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -93,7 +92,7 @@ PROFILE = Profile(
         creation=Creation(
             "Add the custom attribute NAME in the dashboard, or set it for a user: POST"
             " /users/track.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

@@ -19,7 +19,6 @@ from .profile import (
     Engine,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -27,6 +26,7 @@ from .profile import (
     Insertion,
     LinkRule,
     Names,
+    OtherDefault,
     Profile,
     Quoting,
     Strength,
@@ -40,6 +40,8 @@ from .profile import (
 _SECONDARY_OPERATORS = Caveat(
     WarningCode.SECONDARY_SOURCES, "Only secondary sources establish the operators of {title}."
 )
+
+_ZERO_AND_FALSE = {DataType.NUMBER: "0", DataType.BOOLEAN: "False"}
 
 _FILTERS = "https://help.brevo.com/hc/fr/articles/4405381108626"
 
@@ -86,7 +88,7 @@ PROFILE = Profile(
         capitals=True,
         creation=Creation(
             "Create the contact attribute NAME: POST /v3/contacts/attributes/normal/NAME.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(
@@ -105,7 +107,10 @@ PROFILE = Profile(
             ),
             DataType.BOOLEAN: django.CAPITALIZED.format(engine="pongo2 or Django"),
         },
-        default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "False"},
+        default_also_replaces=_ZERO_AND_FALSE,
+        other_defaults=(
+            OtherDefault("{{ EXPRESSION|default:'DEFAULT' }}", _FILTERS, _ZERO_AND_FALSE),
+        ),
     ),
     conditions=evolve(
         django.CONDITIONS,

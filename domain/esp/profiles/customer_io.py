@@ -7,6 +7,7 @@ from attrs import evolve
 from ...content import Surface, WarningCode
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
+from ...fields.values import DataType
 from ..languages.conditions import Caveat, Feature
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
@@ -19,13 +20,13 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
     Insertion,
     MissingValue,
     Names,
+    OtherDefault,
     Profile,
     Quoting,
     Strength,
@@ -77,7 +78,7 @@ PROFILE = Profile(
         lists_fields_in_use_only=True,
         creation=Creation(
             "Set the attribute NAME of a person, which creates it: PUT /api/v1/customers/{id}.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(
@@ -85,9 +86,11 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
-        with_default=(
-            '{% if EXPRESSION != nil and EXPRESSION != "" %}{{EXPRESSION}}{% else %}DEFAULT'
-            "{% endif %}"
+        with_default=_IF_SET + "{{EXPRESSION}}{% else %}DEFAULT{% endif %}",
+        other_defaults=(
+            OtherDefault(
+                "{{ EXPRESSION | default: 'DEFAULT' }}", _FILTERS, {DataType.BOOLEAN: "false"}
+            ),
         ),
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,

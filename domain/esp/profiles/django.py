@@ -8,11 +8,14 @@ from ...content import WarningCode
 from ...fields.values import DataType
 from ..languages.condition_writers import write_normal_form
 from ..languages.conditions import (
+    FALSY_IN_PYTHON,
     Atom,
     Caveat,
     ConditionLanguage,
+    Falsy,
     Feature,
     Missing,
+    Presence,
     Reading,
 )
 from . import shared
@@ -65,6 +68,10 @@ CONDITIONS = ConditionLanguage(
     write=write_normal_form,
     negation="not {test}",
     number_is_set=(_NOT_NULL_OR_EMPTY,),
+    presences=(
+        Presence((Atom("{operand}"),), FALSY_IN_PYTHON),
+        Presence((_NOT_NULL_OR_EMPTY,), frozenset({Falsy.MISSING, Falsy.EMPTY_TEXT})),
+    ),
     missing_number=Missing.FAILS,
     contains=Atom("{value} in {operand}"),
     readings=LOWER_CASE,

@@ -6,7 +6,14 @@ import re
 
 from ...content import WarningCode
 from ..languages.condition_writers import write_nested_blocks
-from ..languages.conditions import Atom, Caveat, ConditionLanguage
+from ..languages.conditions import (
+    FALSY_IN_PYTHON,
+    Atom,
+    Caveat,
+    ConditionLanguage,
+    Falsy,
+    Presence,
+)
 from .profile import AdjacentText, Engine, words
 
 HELPERS = words("and each else if or unless")
@@ -38,6 +45,7 @@ CONDITIONS = ConditionLanguage(
     end="/{helper}",
     inseparable=r"\A\}|[{\\]\Z",
     is_set=(Atom("if {operand}"),),
+    presences=(Presence((Atom("if {operand}"),), FALSY_IN_PYTHON - {Falsy.EMPTY_OBJECT}),),
     zero='"0"',  # An empty text equals the number 0, but not the text "0".
     true=Atom("if {operand}"),
     state=Atom("if {operand}"),

@@ -7,7 +7,16 @@ from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..languages.condition_writers import write_inline
-from ..languages.conditions import Atom, Caveat, ConditionLanguage, Feature, Missing
+from ..languages.conditions import (
+    FALSY_IN_PYTHON,
+    Atom,
+    Caveat,
+    ConditionLanguage,
+    Falsy,
+    Feature,
+    Missing,
+    Presence,
+)
 from ..languages.hubl import read_hubl
 from ..languages.paths import write_hubl
 from ..names import Esp
@@ -17,7 +26,6 @@ from .profile import (
     Engine,
     EventData,
     EventWay,
-    Evidence,
     FilterLanguage,
     FilterRefusal,
     Form,
@@ -25,6 +33,7 @@ from .profile import (
     LinkRule,
     LoopForm,
     Names,
+    OtherDefault,
     Profile,
     Quoting,
     Strength,
@@ -41,6 +50,11 @@ _SNIPPETS = "github.com/HubSpot/hubspot-cms-vscode/blob/master/snippets/man_gen"
 
 _DATA = f"{shared.SKILLS}/hubspot-hubl/references/data-sources.md"
 
+_JINJAVA = "github.com/HubSpot/jinjava, DefaultFilter.java, OrOperator.java, ObjectTruthValue.java"
+"""Sources of Jinjava, which HubSpot publishes."""
+
+_NOT_NULL = Atom("{operand} is not none", "{operand} is none")
+_NOT_EMPTY_TEXT = Atom('{operand} != ""', '{operand} == ""')
 
 PROFILE = Profile(
     esp=Esp("hubspot"),
@@ -60,7 +74,7 @@ PROFILE = Profile(
         # github.com/HubSpot/hubspot-api-nodejs and developers.hubspot.com/docs/api/crm/contacts
         standard_fields={"first_name": "firstname", "last_name": "lastname", "email": "email"},
         creation=Creation(
-            "Create the contact property NAME: POST /crm/v3/properties/contacts.", Evidence.VENDOR
+            "Create the contact property NAME: POST /crm/v3/properties/contacts.", Strength.VENDOR
         ),
     ),
     insertion=Insertion(
@@ -68,6 +82,20 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         with_default="{{ personalization_token('EXPRESSION', 'DEFAULT') }}",
+        other_defaults=(
+            *(
+                OtherDefault(code, _JINJAVA, {DataType.NUMBER: "0", DataType.BOOLEAN: "false"})
+                for code in (
+                    "{{ EXPRESSION|default('DEFAULT', true) }}",
+                    "{{ EXPRESSION or 'DEFAULT' }}",
+                )
+            ),
+            OtherDefault(
+                "{{ EXPRESSION|default('DEFAULT') }}",
+                _JINJAVA,
+                caveat="{title} does not show the default instead of an empty text.",
+            ),
+        ),
         delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms={
@@ -79,9 +107,11 @@ PROFILE = Profile(
     ),
     conditions=ConditionLanguage(
         write=write_inline,
-        is_set=(
-            Atom("{operand} is not none", "{operand} is none"),
-            Atom('{operand} != ""', '{operand} == ""'),
+        is_set=(_NOT_NULL, _NOT_EMPTY_TEXT),
+        presences=(
+            Presence((Atom("{operand}"),), FALSY_IN_PYTHON | {Falsy.FALSE_TEXT}),
+            Presence((_NOT_NULL,), frozenset({Falsy.MISSING})),
+            Presence((_NOT_EMPTY_TEXT,), frozenset({Falsy.FALSE, Falsy.ZERO, Falsy.EMPTY_TEXT})),
         ),
         # 0 and false equal an empty text, but their texts don't.
         number_is_set=(Atom('{operand} ~ "" != ""', '{operand} ~ "" == ""'),),

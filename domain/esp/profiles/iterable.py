@@ -20,7 +20,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -98,7 +97,7 @@ PROFILE = Profile(
         # No source establishes the name of a standard field, so all are derived from keys.
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

@@ -22,7 +22,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     Form,
@@ -84,7 +83,7 @@ PROFILE = Profile(
         lists_fields_in_use_only=True,
         creation=Creation(
             "Set the property NAME of a profile, which creates it: POST /api/profile-import.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

@@ -7,7 +7,15 @@ import re
 from ...content.filters import FilterName
 from ...fields.values import DataType
 from ..languages.condition_writers import write_with_flags
-from ..languages.conditions import Atom, ConditionLanguage, Missing, Reading
+from ..languages.conditions import (
+    FALSY_IN_PYTHON,
+    Atom,
+    ConditionLanguage,
+    Falsy,
+    Missing,
+    Presence,
+    Reading,
+)
 from . import shared
 from .profile import AdjacentText, Engine, FilterForm, FilterRefusal, LoopForm, words
 
@@ -41,10 +49,14 @@ SHOWN_FORMS = {
 }
 """What Liquid shows for the value of a type, if it differs from the value."""
 
-_IS_SET = (
-    Atom("{operand} != nil", "{operand} == nil"),
-    Atom('{operand} != ""', '{operand} == ""'),
-)
+_NOT_NULL = Atom("{operand} != nil", "{operand} == nil")
+_NOT_EMPTY_TEXT = Atom('{operand} != ""', '{operand} == ""')
+_IS_SET = (_NOT_NULL, _NOT_EMPTY_TEXT)
+
+_VALUE = Atom("{operand}")
+_NOT_EMPTY = Atom("{operand} != empty", "{operand} == empty")
+_NOT_ZERO = Atom("{operand} != 0", "{operand} == 0")
+_FALSY = frozenset({Falsy.MISSING, Falsy.FALSE})
 
 CONDITIONS = ConditionLanguage(
     write=write_with_flags,
@@ -52,6 +64,19 @@ CONDITIONS = ConditionLanguage(
     keeps_white_space="{{ nil }}",
     is_set=_IS_SET,
     number_is_set=_IS_SET,
+    presences=(
+        Presence((_VALUE,), _FALSY),
+        Presence((_VALUE, _NOT_EMPTY_TEXT), _FALSY | {Falsy.EMPTY_TEXT}),
+        Presence((_VALUE, _NOT_ZERO), _FALSY | {Falsy.ZERO}),
+        Presence((_VALUE, _NOT_EMPTY, _NOT_ZERO), FALSY_IN_PYTHON),
+        Presence(_IS_SET, frozenset({Falsy.MISSING, Falsy.EMPTY_TEXT})),
+        Presence((_NOT_NULL,), frozenset({Falsy.MISSING})),
+        Presence((_NOT_EMPTY_TEXT,), frozenset({Falsy.EMPTY_TEXT})),
+        Presence(
+            (Atom("{operand} != blank", "{operand} == blank"),),
+            FALSY_IN_PYTHON - {Falsy.ZERO} | {Falsy.WHITE_SPACE},
+        ),
+    ),
     missing_number=Missing.IS_ZERO,
     readings={
         DataType.NUMBER: Reading("{operand} | plus: 0", "{key}_number"),
@@ -61,7 +86,6 @@ CONDITIONS = ConditionLanguage(
     },
     booleans=shared.TEXT_BOOLEANS,
     true=shared.IS_TRUE_TEXT,
-    state=shared.IS_TRUE,
     order=shared.ORDER_WITH_OPPOSITES,
     contains=Atom("{operand} contains {value}"),
 )

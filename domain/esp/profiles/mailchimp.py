@@ -18,7 +18,6 @@ from .profile import (
     Creation,
     Dropped,
     EmailOnly,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -100,7 +99,7 @@ PROFILE = Profile(
         creation=Creation(
             "Add a merge field with the tag NAME to the audience:"
             " POST /3.0/lists/{list_id}/merge-fields.",
-            Evidence.THIRD_PARTY,
+            Strength.SECONDARY,
         ),
     ),
     insertion=Insertion(

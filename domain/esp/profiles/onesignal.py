@@ -18,7 +18,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -68,7 +67,7 @@ PROFILE = Profile(
         creation=Creation(
             "Set the tag NAME of a user, which creates it: PATCH"
             " /apps/{app_id}/users/by/{alias_label}/{alias_id}.",
-            Evidence.UNCONFIRMED,
+            Strength.NONE,
         ),
     ),
     insertion=Insertion(

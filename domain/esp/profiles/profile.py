@@ -110,7 +110,7 @@ class Engine(Enum):
 
 
 class Strength(Enum):
-    """Who says what a code means."""
+    """Who says what a code or an instruction means."""
 
     VENDOR = "the vendor"
     ENGINE = "an engine that the vendor names"
@@ -184,22 +184,22 @@ class Form:
 
 @frozen
 class Creation:
-    """The instruction to create the field NAME at the ESP, and what it relies on."""
+    """The instruction to create the field NAME at the ESP, and who says that."""
 
     instruction: str
-    evidence: Evidence
+    strength: Strength
 
     def explain(self, name: str = "NAME") -> str:
         """Return the sentences that say how a person creates a field with this name."""
-        return f"{self.instruction.replace('NAME', name)}{self.evidence.value}"
+        return f"{self.instruction.replace('NAME', name)}{_EVIDENCE[self.strength]}"
 
 
-class Evidence(Enum):
-    """What an instruction relies on. The values are the sentences that follow it."""
-
-    VENDOR = ""
-    THIRD_PARTY = " A third party describes this request."
-    UNCONFIRMED = " No page of the vendor confirms this: try it in your account first."
+_EVIDENCE = {
+    Strength.VENDOR: "",
+    Strength.SECONDARY: " A third party describes this request.",
+    Strength.NONE: " No page of the vendor confirms this: try it in your account first.",
+}
+"""The sentences that follow an instruction."""
 
 
 # The insertion of fields
@@ -223,8 +223,9 @@ class Insertion:
     than the preview.
 
     `default_also_replaces` contains, per data type, a value that the ESP replaces with the default
-    although it is not missing. `default_caveat` is a known case of texts in which the ESP can show
-    something else than the default. `missing_value` is known if a missing value stops the message.
+    although it is not missing. `other_defaults` are other codes with a default in templates.
+    `default_caveat` is a known case of texts in which the ESP can show something else than the
+    default. `missing_value` is known if a missing value stops the message.
     """
 
     source: str
@@ -237,8 +238,22 @@ class Insertion:
     quoting: Quoting = Quoting.NONE
     shown_forms: Mapping[DataType, str] = {}
     default_also_replaces: Mapping[DataType, str] = {}
+    other_defaults: tuple[OtherDefault, ...] = ()
     default_caveat: str | None = None
     missing_value: MissingValue | None = None
+
+
+@frozen
+class OtherDefault:
+    """A code with a default that no export writes, but that templates contain, and its source.
+
+    `also_replaces` is as in `Insertion`. `caveat` says what it does not replace.
+    """
+
+    code: str
+    source: str
+    also_replaces: Mapping[DataType, str] = {}
+    caveat: str | None = None
 
 
 @frozen

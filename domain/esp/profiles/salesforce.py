@@ -21,7 +21,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -83,9 +82,7 @@ PROFILE = Profile(
         # Secondary sources establish this name.
         standard_fields={"email": "emailaddr"},
         unlisted=frozenset({"emailaddr"}),
-        creation=Creation(
-            "Add the field NAME to the data extension of the email.", Evidence.UNCONFIRMED
-        ),
+        creation=Creation("Add the field NAME to the data extension of the email.", Strength.NONE),
     ),
     insertion=Insertion(
         source=(

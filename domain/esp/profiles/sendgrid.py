@@ -20,7 +20,6 @@ from .profile import (
     Escaping,
     EventData,
     EventWay,
-    Evidence,
     FilterForm,
     FilterLanguage,
     FilterRefusal,
@@ -89,7 +88,7 @@ PROFILE = Profile(
             "country": "country",
         },
         creation=Creation(
-            "Create the custom field NAME: POST /v3/marketing/field_definitions.", Evidence.VENDOR
+            "Create the custom field NAME: POST /v3/marketing/field_definitions.", Strength.VENDOR
         ),
     ),
     insertion=Insertion(

@@ -13,10 +13,10 @@ import click
 from recipient_fields.application import system_clock
 from recipient_fields.application.esp.snapshots import FieldSnapshot, render_snapshot
 from recipient_fields.application.wording import counted
-from recipient_fields.domain import closest_match
 from recipient_fields.domain.content import Strict
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations.text_checks import FieldUse
+from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
 from ..code_options import chosen_strictness, strict_options
 from ..commands import Command
@@ -213,8 +213,7 @@ def uses(
     known = _shown_keys(checker, paths or [STANDARD_INPUT])
     for key in keys:
         if key not in known | found.keys():
-            similar = closest_match(key, known)
-            hint = "" if similar is None else f" Did you mean {similar}?"
+            hint = did_you_mean(closest_match(key, known))
             raise click.ClickException(one_line(f"There is no field with the key {key}.{hint}"))
     chosen = {*keys} or known | found.keys()
     listed = sorted(chosen - found.keys() if unused else chosen & found.keys())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ SUFFIXES = ("*.html", "*.htm", "*.txt", "*.mjml")
 _MARK = "\ufeff"
 
 
-class Unreadable(Exception):
+class Unreadable(click.ClickException):
     """A file can't be read as text. The message says why, and what to do."""
 
 
@@ -90,6 +91,20 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(wild.get(part, re.escape(part)) for part in parts), re.DOTALL)
 
 
+def decoded(content: bytes, name: str = "The content") -> tuple[bytes, str]:
+    """Return the byte order mark, if there is one, and the text. The name is that of the file.
+
+    Raises: Unreadable.
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(
+            f"{one_line(name)} is not UTF-8: byte {error.start + 1:,}. Save it as UTF-8."
+        ) from None
+    return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)
+
+
 def read_text(file: str) -> str:
     """Return the text of the file, without a byte order mark.
 
@@ -97,11 +112,6 @@ def read_text(file: str) -> str:
     """
     try:
         with click.open_file(file, "rb") as stream:
-            content: bytes = stream.read()
-        return content.decode("utf-8").removeprefix(_MARK)
-    except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"The file is not UTF-8: byte {error.start + 1:,}. Save it as UTF-8."
-        ) from None
+            return decoded(stream.read(), "The file")[1]
     except OSError as error:
         raise Unreadable(f"Can't read the file: {error.strerror}.") from None

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from attrs import frozen
 from falcon import Request, Response
 
+from recipient_fields.application.documents.conversion import with_suggestion
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     CatalogTooLarge,
@@ -163,10 +164,9 @@ def _errors(invalid: InvalidNames) -> FormErrors:
     """Return the violations at the inputs that are wrong."""
     errors = []
     for violation in invalid.violations:
-        hint = f" Did you mean {violation.suggestion}?" if violation.suggestion else ""
         is_about_key = violation.rule in _RULES_OF_KEYS
         anchor, label = ("key", "Key of the field") if is_about_key else ("name", "Name")
-        errors.append(FormError(anchor, label, f"{violation.message}{hint}"))
+        errors.append(FormError(anchor, label, with_suggestion(violation).message))
     return FormErrors(tuple(errors))
 
 

@@ -168,8 +168,6 @@ class History(Resource):
         read = partial(self.service.publish_changes, credential(req).organization_id)
         _send_page(req, resp, read, self.heavy)
 
-    on_head = on_get
-
 
 @frozen
 class FieldHistory(Resource):
@@ -196,5 +194,3 @@ class FieldHistory(Resource):
         organization_id, reference = credential(req).organization_id, parse_reference(id_or_key)
         read = partial(self.service.publish_changes, organization_id, reference=reference)
         _send_page(req, resp, read, self.heavy)
-
-    on_head = on_get

@@ -78,7 +78,7 @@ from ..resource import (
     Tag,
     operation,
 )
-from ..responses import ReadResponse, ResponseCache, in_slot, reads_files, send
+from ..responses import ReadResponse, ResponseCache, reads_files, send
 from .examples import (
     BIRTHDAY,
     FIRST_NAME,
@@ -192,10 +192,7 @@ class FieldCollection(Resource):
         if as_of is not None:
             send(req, resp, self._find_as_of(req, as_of))
             return
-        create = in_slot(self.heavy, credential(req), find)
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, create))
-
-    on_head = on_get
+        self.cache.send(req, resp, find, self.heavy)
 
     def _find_as_of(self, req: Request, as_of: datetime) -> ReadResponse:
         """Return the list as it was. The history can be pruned, so the cache would be stale."""
@@ -257,9 +254,7 @@ class FieldItem(Resource):
                 self.service.get_field(organization_id, parse_reference(id_or_key))
             )
 
-        send(req, resp, self.cache.get_or_create(credential(req), req.relative_uri, get))
-
-    on_head = on_get
+        self.cache.send(req, resp, get)
 
     @operation(
         "update_recipient_field",

@@ -228,8 +228,6 @@ class OpenApiDocument(Resource):
         """Read this document."""
         _send_file(req, resp, self._render(mount_path(req)), JSON)
 
-    on_head = on_get
-
 
 class ReferencePage(Resource):
     """`/docs`."""
@@ -248,8 +246,6 @@ class ReferencePage(Resource):
         resp.set_header("Referrer-Policy", "no-referrer")
         _send_file(req, resp, _page(), f"{HTML}; charset=utf-8")
 
-    on_head = on_get
-
 
 class ReferenceFile(Resource):
     """`/docs/{file}`: the files that the page loads."""
@@ -263,8 +259,6 @@ class ReferenceFile(Resource):
         if media_type is None or content is None:
             raise RequestRejected("not_found")
         _send_file(req, resp, content, media_type)
-
-    on_head = on_get
 
 
 def redirect_browsers_to(path: str) -> Callable[..., None]:

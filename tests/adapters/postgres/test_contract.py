@@ -36,6 +36,9 @@ from .field_counts import require_exact_counters
 
 
 class TestPostgresStorage(StorageContract):
+    rounds = settings().max_examples
+    """Fewer in `make test` than in `make test-all`."""
+
     @pytest.fixture(scope="class")
     @classmethod
     def storage(cls, shared_database: str) -> Iterator[PostgresStorage]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain import DataType, InsertionCode, RecipientFieldsError, ValueExpression
 from recipient_fields.domain.esp import BUILT_IN, Esp, derive_codes
-from recipient_fields.domain.esp.derived_codes import VariableClash, variable_clashes
+from recipient_fields.domain.esp.derived_codes import VariableClash, find_clashes
 from recipient_fields.domain.esp.errors import NoSafeForm
 
 from .code_parsers import ParsedCodes, braze_as_liquid, field_in_condition, parse_codes
@@ -491,7 +491,7 @@ def test_a_liquid_default_does_not_replace_false_or_zero(esp, root):
 class TestVariableClashes:
     def test_names_with_the_same_variable_are_reported_in_order(self):
         names = ["First Name", "Tier", "first-name", "FIRST_NAME", "Größe", "Gr@e"]
-        assert variable_clashes(Esp("sfmc"), names) == (
+        assert find_clashes(BUILT_IN[Esp("sfmc")], names) == (
             VariableClash("@First_Name", ("First Name", "first-name", "FIRST_NAME")),
             VariableClash("@Gr_e", ("Größe", "Gr@e")),
         )
@@ -499,23 +499,27 @@ class TestVariableClashes:
     def test_names_in_other_scripts_have_distinct_variables(self):
         names = ["名前", "日付", "Имя", "Дата", "名前 2", "日付 2", "का", "की", "٣ نقاط", "نقاط"]
         names += ["プランⅠ", "プランⅡ", "プラン①", "プラン②"]
-        assert variable_clashes(Esp("sfmc"), names) == ()
+        assert find_clashes(BUILT_IN[Esp("sfmc")], names) == ()
 
     def test_a_name_does_not_clash_with_itself(self):
-        assert variable_clashes(Esp("sfmc"), ["Tier", "Tier"]) == ()
+        assert find_clashes(BUILT_IN[Esp("sfmc")], ["Tier", "Tier"]) == ()
 
     def test_names_without_a_safe_form_are_ignored(self):
-        assert variable_clashes(Esp("sfmc"), ["A %%", "A_", "A ?"]) == (
+        assert find_clashes(BUILT_IN[Esp("sfmc")], ["A %%", "A_", "A ?"]) == (
             VariableClash("@A_", ("A_", "A ?")),
         )
 
     @pytest.mark.parametrize("esp", sorted(set(BUILT_IN.esps) - {Esp("sfmc")}, key=str))
     def test_no_other_dialect_has_variables(self, esp):
-        assert variable_clashes(esp, [*(x[0] for x in TEXT.values()), "a b", "a-b", "A-B"]) == ()
+        assert (
+            find_clashes(BUILT_IN[esp], [*(x[0] for x in TEXT.values()), "a b", "a-b", "A-B"]) == ()
+        )
 
     @given(names=st.lists(NAMES[Esp("sfmc")], max_size=6))
     def test_a_name_that_is_not_reported_has_a_unique_variable(self, names):
-        reported = {name for clash in variable_clashes(Esp("sfmc"), names) for name in clash.names}
+        reported = {
+            name for clash in find_clashes(BUILT_IN[Esp("sfmc")], names) for name in clash.names
+        }
         variables: dict[str, set[str]] = {}
         for name in names:
             try:

@@ -187,7 +187,7 @@ def test_a_field_and_data_can_be_in_one_condition():
 @pytest.mark.parametrize(
     ("esp", "first", "later", "number"),
     [
-        ("braze", "if forloop.first", "if forloop.last == false", "if forloop.index < 3"),
+        ("braze", "if forloop.first", "unless forloop.last", "if forloop.index < 3"),
         ("klaviyo", "if forloop.first", "if not forloop.last", "if forloop.counter < 3"),
         ("hubspot", "if loop.first", "if loop.last == false", "if loop.index < 3.0"),
     ],
@@ -196,7 +196,8 @@ def test_the_state_of_a_loop_is_compared_as_the_engine_holds_it(esp, first, late
     conditions = ("loop is first", "loop is not last", "loop.number < 3")
     for condition, code in zip(conditions, (first, later, number), strict=True):
         source = f"{{{{#each event.rows as row}}}}{{{{#if {condition}}}}}a{{{{/if}}}}{{{{/each}}}}"
-        assert f"{{% {code} %}}a{{% endif %}}" in export(source, esp).content
+        block = f"{{% {code} %}}a{{% end{code.split()[0]} %}}"
+        assert block in export(source, esp).content
 
 
 LOOP = "{{#each event.items as item}}"

@@ -27,7 +27,7 @@ from recipient_fields.domain.esp import (
     check_content,
     export_content,
 )
-from recipient_fields.domain.esp.content.check import check_native
+from recipient_fields.domain.esp.content.export import check_native
 from recipient_fields.domain.esp.recognition.judging import TextTag
 from recipient_fields.domain.esp.recognition.tags import find_text_tags
 from recipient_fields.domain.integrations import FieldCodes

@@ -473,6 +473,136 @@ def test_a_variable_with_a_value_in_each_case_is_a_default_or_a_condition(esp, s
     assert converted.counts[Outcome.BY_HAND] == 0
 
 
+DEFAULTS = {
+    ("mailchimp", "braze"): {
+        "*|IF:FNAME|**|FNAME|**|ELSE:|*there*|END:IF|*": "{{${first_name} | default: 'there'}}",
+        "*|IF:CITY|**|CITY|**|ELSE:|*your town*|END:IF|*": ("{{${city} | default: 'your town'}}"),
+    },
+    ("sendgrid", "braze"): {
+        "{{#if first_name}}{{first_name}}{{else}}there{{/if}}": (
+            "{{${first_name} | default: 'there'}}"
+        ),
+        "{{#unless first_name}}there{{else}}{{first_name}}{{/unless}}": (
+            "{{${first_name} | default: 'there'}}"
+        ),
+    },
+    ("braze", "klaviyo"): {
+        "{% if ${city} %}{{ ${city} }}{% else %}there{% endif %}": (
+            "{{ person.City|default:'there' }}"
+        ),
+        "{% if ${city} != blank %}{{ ${city} }}{% else %}there{% endif %}": (
+            "{{ person.City|default:'there' }}"
+        ),
+    },
+    ("sfmc", "braze"): {
+        "%%[ IF EMPTY([City]) THEN ]%%home%%[ ELSE ]%%%%=v([City])=%%%%[ ENDIF ]%%": (
+            "{{${city} | default: 'home'}}"
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "source", "expected"),
+    [(*pair, *each) for pair, templates in DEFAULTS.items() for each in templates.items()],
+)
+def test_a_block_with_a_value_and_a_text_is_a_default(read, write, source, expected):
+    converted = convert(source, read=read, write=write)
+
+    assert converted.content == expected
+    assert len(converted.tags) == 4
+    assert not any("No tag shows" in reason for tag in converted.tags for reason in tag.reasons)
+
+
+@pytest.mark.parametrize(
+    ("read", "source"),
+    [
+        ("hubspot", "{{ contact.city|default('x y', true) }}"),
+        ("hubspot", "{{ contact.city or 'x y' }}"),
+        ("hubspot", "{{ personalization_token('contact.city', 'x y') }}"),
+        ("customerio", "{{ customer.city | default: 'x y' }}"),
+        ("brevo", '{{ contact.CITY | default : "x y" }}'),
+        ("brevo", "{{ contact.CITY|default:'x y' }}"),
+        ("sendgrid", '{{insert city "default=x y"}}'),
+        ("sendgrid", "{{insert city 'default=x y'}}"),
+        ("iterable", '{{defaultIfEmpty city "x y"}}'),
+        ("onesignal", "{{ city | default: 'x y' }}"),
+    ],
+)
+def test_each_form_of_a_default_is_read(read, source):
+    options = ConversionOptions(bare="field")
+
+    converted = convert(source, read=read, write="portable", options=options)
+
+    assert converted.content == '{{recipient.city | default: "x y"}}'
+    assert other_reasons(converted) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "caveat"),
+    [
+        ("{{ contact.city|default('x') }}", "does not show the default instead of an empty text"),
+        (
+            "{% if contact.n > 3 %}{% endif %}{{ contact.n|default('x', true) }}",
+            "HubSpot shows the default instead of 0, too.",
+        ),
+        (
+            "{% if contact.n > 3 %}{% endif %}{{ contact.n or 'x' }}",
+            "HubSpot shows the default instead of 0, too.",
+        ),
+    ],
+)
+def test_a_default_of_hubspot_names_the_values_that_differ(source, caveat):
+    converted = convert(source, read="hubspot", write="portable")
+
+    assert caveat in str(converted.tags[-1].reasons)
+
+
+def test_another_argument_of_insert_is_no_default():
+    converted = convert("{{insert city 'other=x'}}", read="sendgrid", write="portable")
+
+    assert converted.counts[Outcome.BY_HAND] == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% if first_name %}{{ first_name }}{% else %}<b>there</b>{% endif %}",
+        "{% if first_name %}Hi {{ first_name }}{% else %}there{% endif %}",
+        "{% if first_name %}{{ last_name }}{% else %}there{% endif %}",
+        "{% if not first_name %}{{ first_name }}{% else %}there{% endif %}",
+        "{% if person.n > 3 %}{% endif %}{% if person.n %}{{ person.n }}{% else %}no{% endif %}",
+    ],
+)
+def test_another_block_is_no_default(source):
+    assert "default: '" not in convert(source, read="klaviyo", write="braze").content
+
+
+def test_an_exact_block_of_an_unknown_type_is_no_default():
+    source = "{% if person.points %}{{ person.points }}{% else %}none{% endif %}"
+    options = ConversionOptions(exact=True)
+
+    converted = convert(source, read="klaviyo", write="braze", options=options)
+
+    value = "custom_attribute.${points}"
+    assert converted.content == (
+        f"{{% if {value} and {value} != empty and {value} != 0 %}}{{{{{value}}}}}"
+        "{% else %}none{% endif %}"
+    )
+
+
+def test_a_standard_field_is_a_text_but_a_birthday():
+    of_text, of_date = (
+        convert(f"{{% if ${{{name}}} %}}x{{% endif %}}", read="braze", write="portable").tags[0]
+        for name in ("first_name", "date_of_birth")
+    )
+
+    assert of_text.reasons == (
+        "This code reads an empty text in first_name as no value, and Braze as one.",
+    )
+    assert "No tag shows the type of birthday" in of_date.reasons[0]
+
+
 def test_a_variable_without_a_value_in_one_case_and_one_with_code_stay_by_hand():
     without = "{% if ${city} == 'x' %}{% assign g = 'a' %}{% endif %}{{ g }}"
     with_code = "{% assign g = '{{x}}' %}{{ g }}"
@@ -764,6 +894,40 @@ def test_a_name_of_handlebars_that_begins_with_a_hyphen_removes_no_white_space()
     )
 
 
+def test_a_tag_by_hand_in_a_loop_keeps_no_other_tag_that_reads_the_item():
+    text = (
+        "{% for item in event.Items %}{{ item.Name|title }}: {{ item.Quantity }} {{ item.Name }}"
+        "{% endfor %}"
+    )
+
+    converted = convert(text, read="klaviyo", write="braze")
+
+    assert [column for column, _ in by_hand(converted)] == [30]
+    assert converted.content == (
+        "{% for item in event_properties.${Items} %}{{ item.Name|title }}: {{item.Quantity}}"
+        " {{item.Name}}{% endfor %}"
+    )
+
+
+@pytest.mark.parametrize("tag", ["{{{body}}}", "{{&body}}"])
+def test_a_caveat_names_html_that_handlebars_shows_as_it_is(tag):
+    options = ConversionOptions(bare="event")
+
+    shown = convert(f"<p>{tag} {{{{body}}}}</p>", read="sendgrid", write="braze", options=options)
+    subject = convert(f"{tag} {{{{body}}}}", read="sendgrid", write="braze", options=options)
+
+    caveat = "HTML in a value is shown as it is at SendGrid, and can be escaped in the result."
+    assert [caveat in each.reasons for each in shown.tags] == [True, False]
+    assert [caveat in each.reasons for each in subject.tags] == [False, False]
+
+
+@pytest.mark.parametrize("name", ["firstName", "FirstName", "first_name"])
+def test_a_name_with_capital_letters_has_the_key_of_its_words(name):
+    converted = convert(f"{{{{ customer.{name} }}}}", read="customerio", write="braze")
+
+    assert converted.content == "{{${first_name}}}"
+
+
 @pytest.mark.parametrize("target", ["iterable", "sendgrid", "portable"])
 @pytest.mark.parametrize(
     ("source", "text"),
@@ -782,8 +946,11 @@ def test_text_that_the_target_can_only_read_as_code_stays_by_hand(source, text, 
 @pytest.mark.parametrize(
     ("source", "caveat"),
     [
-        ("{% if ${city} %}x{% endif %}{{ ${city} | upcase }}", "An empty text in city"),
-        ("{% if ${city} != '' %}x{% endif %}", "A missing value of city"),
+        (
+            "{% if ${city} %}x{% endif %}{{ ${city} | upcase }}",
+            "reads an empty text in city as no value",
+        ),
+        ("{% if ${city} != '' %}x{% endif %}", "reads a missing value in city as no value"),
         ("{% if ${city} != blank %}x{% endif %}", "white space only"),
     ],
 )
@@ -793,26 +960,119 @@ def test_a_caveat_names_the_values_that_differ(source, caveat):
     assert caveat in next(each.reasons[0] for each in converted.tags if each.reasons)
 
 
-def test_a_condition_on_an_unknown_type_has_a_caveat_or_stays():
-    source = "{% if person.vip %}x{% endif %}"
-
-    (caveat, *_), *_ = [each.reasons for each in braze(source).tags]
-    assert "No tag shows the type of vip" in caveat
-    assert by_hand(braze(source, exact=True))[0][0] == 1
+PRESENCES = {
+    ("customerio", "braze"): {
+        "{% if customer.a %}x{% endif %}": "{% if custom_attribute.${a} %}x{% endif %}",
+        "{% unless customer.a %}x{% endunless %}": (
+            "{% unless custom_attribute.${a} %}x{% endunless %}"
+        ),
+        "{% unless customer.a %}x{% else %}y{% endunless %}": (
+            "{% if custom_attribute.${a} %}y{% else %}x{% endif %}"
+        ),
+        "{% if customer.a != blank %}x{% endif %}": (
+            "{% if custom_attribute.${a} != blank %}x{% endif %}"
+        ),
+        "{% if customer.a == nil %}x{% endif %}": (
+            "{% if custom_attribute.${a} == nil %}x{% endif %}"
+        ),
+        "{% if customer.a and customer.a != '' %}x{% endif %}": (
+            '{% if custom_attribute.${a} and custom_attribute.${a} != "" %}x{% endif %}'
+        ),
+        "{% if customer.a != nil and customer.a != '' %}x{% endif %}": (
+            '{% if custom_attribute.${a} != nil and custom_attribute.${a} != "" %}x{% endif %}'
+        ),
+        "{% if customer.a %}x{% endif %}{{ customer.a | upcase }}": (
+            "{% if custom_attribute.${a} %}x{% endif %}{{custom_attribute.${a} | upcase}}"
+        ),
+        "{% if customer.b == true %}x{% endif %}{% if customer.b %}y{% endif %}": (
+            "{% assign b_text = custom_attribute.${b} | downcase %}"
+            '{% if b_text == "true" %}x{% endif %}{% if custom_attribute.${b} %}y{% endif %}'
+        ),
+    },
+    ("klaviyo", "brevo"): {
+        "{% if person.a %}x{% endif %}": "{% if contact.A %}x{% endif %}",
+        "{% if not person.a %}x{% else %}y{% endif %}": (
+            "{% if contact.A %}y{% else %}x{% endif %}"
+        ),
+    },
+    ("klaviyo", "braze"): {
+        "{% if person.n > 3 %}x{% endif %}{% if not person.n %}y{% endif %}": (
+            "{% assign n_number = custom_attribute.${n} | plus: 0 %}{% if n_number > 3 %}x"
+            "{% endif %}{% unless custom_attribute.${n} and custom_attribute.${n} != 0 %}y"
+            "{% endunless %}"
+        ),
+    },
+    ("sendgrid", "iterable"): {
+        "{{#if a}}x{{/if}}": "{{#if a}}x{{/if}}",
+        "{{#unless a}}x{{/unless}}": "{{#if a}}{{else}}x{{/if}}",
+    },
+}
 
 
 @pytest.mark.parametrize(
-    ("source", "test", "values"),
+    ("read", "write", "source", "expected"),
+    [(*pair, *each) for pair, templates in PRESENCES.items() for each in templates.items()],
+)
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_test_whether_a_value_is_set_stays_as_short_as_its_meaning_permits(
+    read, write, source, expected, exact
+):
+    options = ConversionOptions(exact=exact, bare="field")
+
+    converted = convert(source, read=read, write=write, options=options)
+
+    assert converted.content == expected
+    assert not any("as no" in reason for tag in converted.tags for reason in tag.reasons)
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "test", "expected", "values"),
     [
-        ("klaviyo", "person.vip", "False, 0 and an empty list can count as a value here"),
-        ("customerio", "customer.vip", "False can count as a value here"),
-        ("customerio", "customer.vip != blank", "False, an empty list and white space"),
+        (
+            *("klaviyo", "braze", "person.a"),
+            'custom_attribute.${a} and custom_attribute.${a} != ""',
+            "0, an empty list and an empty object in a as a value, and Klaviyo as none",
+        ),
+        (
+            *("braze", "klaviyo", "custom_attribute.${a}", "person|lookup:'a'"),
+            "0, an empty text, an empty list and an empty object in a as no value, and Braze as",
+        ),
+        (
+            *("klaviyo", "hubspot", "person.a", "contact.a"),
+            'the text "false" in a as no value, and Klaviyo as one',
+        ),
+        (
+            *("klaviyo", "portable", "person.a", "recipient.a is set"),
+            "false, 0, an empty list and an empty object in a as a value, and Klaviyo as none",
+        ),
     ],
 )
-def test_a_test_of_an_unknown_type_names_the_values_that_change_their_branch(source, test, values):
-    converted = convert(f"{{% if {test} %}}x{{% endif %}}", read=source, write="braze")
+def test_a_test_of_an_unknown_type_names_the_values_that_differ(
+    read, write, test, expected, values
+):
+    converted = convert(f"{{% if {test} %}}x{{% endif %}}", read=read, write=write)
 
-    assert values in converted.tags[0].reasons[0]
+    assert f"if {expected}" in converted.content
+    assert (
+        converted.tags[0]
+        .reasons[0]
+        .startswith(f"No tag shows the type of a. This code reads {values}")
+    )
+
+
+def test_an_exact_test_of_an_unknown_type_is_long_or_stays_by_hand():
+    source = "{% if person.a %}x{% endif %}"
+    options = ConversionOptions(exact=True)
+
+    for_braze = convert(source, read="klaviyo", write="braze", options=options)
+    portable = convert(source, read="klaviyo", write="portable", options=options)
+
+    value = "custom_attribute.${a}"
+    assert for_braze.content == (
+        f"{{% if {value} and {value} != empty and {value} != 0 %}}x{{% endif %}}"
+    )
+    assert "No tag shows" not in str(for_braze.tags)
+    assert "No tag shows the type of a. Give it" in by_hand(portable)[0][1]
 
 
 def test_a_comparison_with_empty_stays_unless_the_value_is_a_text():
@@ -856,6 +1116,11 @@ def test_the_code_for_a_condition_does_not_overwrite_a_variable_of_the_author(va
             *("iterable", "sendgrid"),
             "{{#if gift}}{{#unless code}}x{{/unless}}{{else}}y{{/if}}",
             "{{#if gift}}{{#if code}}{{else}}x{{/if}}{{else}}y{{/if}}",
+        ),
+        (
+            *("klaviyo", "sendgrid"),
+            "{% if event.total and event.total > 3 %}a{% else %}b{% endif %}",
+            "{{#if total}}{{#greaterThan total 3}}a{{else}}b{{/greaterThan}}{{else}}b{{/if}}",
         ),
         (
             *("sendgrid", "iterable"),
@@ -1075,9 +1340,7 @@ def test_with_an_organization_the_names_and_types_are_its_own(codes):
     converted = convert(source, read=IntegrationId(1), write=IntegrationId(2), codes=codes)
 
     assert converted.content == (
-        "{{custom_attribute.${Loyalty}}}"
-        "{% assign vip_text = custom_attribute.${vip} | downcase %}"
-        '{% if vip_text == "true" %}x{% endif %}'
+        "{{custom_attribute.${Loyalty}}}{% if custom_attribute.${vip} %}x{% endif %}"
     )
     assert "No tag shows" not in str([each.reasons for each in converted.tags])
 

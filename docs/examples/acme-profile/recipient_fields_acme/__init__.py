@@ -10,7 +10,6 @@ from recipient_fields.domain.esp.profiles.profile import (
     Creation,
     Engine,
     Escaping,
-    Evidence,
     FilterLanguage,
     Form,
     Insertion,
@@ -39,7 +38,7 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         rule="Acme Mail inserts attributes whose names have letters, digits and underscores.",
         forms=(Form(r"[a-z][a-z0-9_]*", "reader.NAME"),),
-        creation=Creation("Add the attribute NAME under Audience > Attributes.", Evidence.VENDOR),
+        creation=Creation("Add the attribute NAME under Audience > Attributes.", Strength.VENDOR),
     ),
     insertion=Insertion(
         source=f"{DOCS}/insertion",
