@@ -11,7 +11,11 @@ from .conftest import CHANNELS, Harness
 
 REPLACEMENT = {"name": "Shop", "data_type": "text"}
 BODIES = {"PATCH": enveloped({"name": "Store"}), "PUT": enveloped(REPLACEMENT)}
-VERBS = ("GET", "HEAD", "PATCH", "PUT", "DELETE")
+REQUESTS = (
+    *((verb, "") for verb in ("GET", "HEAD", "PATCH", "PUT", "DELETE")),
+    *(("GET", "/changes"), ("GET", "/codes"), ("POST", "/restore")),
+)
+"""The method of each request for a field, and the end of its path."""
 MISSING = FieldId(999)
 
 
@@ -23,16 +27,17 @@ def other_field(
     return harness.add_field(bakery, CHANNELS[request.param]).id
 
 
-def responses(client: Api, reference: object, **headers: str) -> dict[str, object]:
-    """Send each request for a field. Return the responses by their verbs.
+def responses(client: Api, reference: object, **headers: str) -> dict[tuple[str, str], object]:
+    """Send each request for a field, and return the responses.
 
     PUT by the key of a missing field creates it.
     """
-    verbs = [verb for verb in VERBS if verb != "PUT" or isinstance(reference, int)]
-    path = f"{FIELDS}/{reference}"
     return {
-        verb: client.send(verb, path, BODIES.get(verb, ""), **headers).without_request_id
-        for verb in verbs
+        (verb, end): client.send(
+            verb, f"{FIELDS}/{reference}{end}", BODIES.get(verb, ""), **headers
+        ).without_request_id
+        for verb, end in REQUESTS
+        if verb != "PUT" or isinstance(reference, int)
     }
 
 
