@@ -206,6 +206,37 @@ def test_an_engine_renders_what_the_preview_shows(esp, engine):
     assert generator.counts["exported"] >= 0.25 * generator.counts["generated"]
 
 
+LADDER_TESTS = (
+    *("visits >= 10", "visits >= 3", "visits > 1", "visits < 3", "visits <= 10", "visits = 1"),
+    *("visits is set", "visits is not set", 'visits >= 3 and tier = "gold"', "not visits > 1"),
+    *('visits < 3 or tier = "gold"', "visits >= 1 and visits <= 3", 'tier = "gold"'),
+)
+LADDER_RECIPIENTS = tuple(
+    {**({} if visits is None else {"visits": visits}), **({} if tier is None else {"tier": tier})}
+    for visits in (None, 0, 1, 3, 10)
+    for tier in (None, "gold", "x")
+)
+
+
+@EVERY_ENGINE
+def test_branches_about_one_field_show_what_the_preview_shows(esp, engine):
+    random, fields, codes = Random(esp), synced_fields(esp), synced_codes(esp)
+    cases: list[tuple[str, Mapping[str, object]]] = []
+    expected: list[str] = []
+    for _ in range(CONTENTS // 20):
+        first, *others = map(with_prefixes, random.choices(LADDER_TESTS, k=random.randint(2, 5)))
+        branches = [f"{{{{else if {test}}}}}{number}" for number, test in enumerate(others)]
+        source = f"{{{{#if {first}}}}}first{''.join(branches)}{{{{else}}}}other{{{{/if}}}}"
+        content = parse_content(source)
+        exported = export_content(content, codes, esp)
+        for recipient in LADDER_RECIPIENTS:
+            values = stored(esp, recipient, Form.TYPED)
+            named = {esp_name(esp, key): value for key, value in values.items()}
+            cases.append((exported.content, named))
+            expected.append(preview_content(content, fields, recipient).content)
+    assert render_all(esp, cases, engine) == expected
+
+
 @pytest.mark.parametrize(
     ("esp", "engine"),
     [

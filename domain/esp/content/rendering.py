@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from ...conditions import Comparison, Condition, Operator
 from ...conditions.tree import condition_keys
@@ -381,6 +381,20 @@ class Rendering:
             self._report.stop(offset, message)
 
 
+@frozen
+class _Shown:
+    """What a block shows in one case: a text, or another block."""
+
+    text: str
+    is_block: bool = False
+
+    def insert(self, code: str, language: ConditionLanguage) -> str:
+        """Return the code with this at each mark OTHERWISE."""
+        if self.is_block:
+            return language.insert(code, OTHERWISE, self.text)
+        return code.replace(OTHERWISE, self.text)
+
+
 class _Code:
     """A text, or the code of the last branches of a block.
 
@@ -391,6 +405,10 @@ class _Code:
         self._parts = deque([text])
         self._is_block = False
         self.length = len(text)
+        self._guard: str | None = None
+        """The first tag of the block, if it is known what the block shows where its test holds."""
+        self._held = self._failed = _Shown(text)
+        """What it shows where the test holds, and where it does not."""
 
     def __str__(self) -> str:
         return "".join(self._parts)
@@ -411,14 +429,30 @@ class _Code:
             self._parts.extendleft((first, before))
             self._parts.append(after)
             self.length += len(before) + len(first) + len(after)
-            beginning = before + first + after
+            self._guard, beginning = None, before + first + after
         else:
-            whole = str(self)
-            joined = language.insert(code, OTHERWISE, whole) if self._is_block else None
-            beginning = code.replace(OTHERWISE, whole) if joined is None else joined
+            beginning = self._enclose_copies(code, language)
             self._set(beginning)
         self._is_block = True
         return beginning
+
+    def _enclose_copies(self, code: str, language: ConditionLanguage) -> str:
+        """Return the code with this one instead of several marks.
+
+        Code that begins with the same test does not repeat it: at each mark, its result is known.
+        Otherwise, each further branch of `points >= 10`, `points >= 5` … would double the code.
+        """
+        whole = _Shown(str(self), self._is_block)
+        split = language.split_guard(code, OTHERWISE)
+        if split is None:
+            self._guard = None
+            return whole.insert(code, language)
+        guard, held, failed = split
+        if guard != self._guard:
+            self._held = self._failed = whole
+        self._guard = guard
+        self._held = _Shown(self._held.insert(held, language), is_block=True)
+        return guard + self._held.text + self._failed.insert(failed, language)
 
     def _set(self, text: str) -> None:
         self._parts = deque([text])

@@ -148,9 +148,14 @@ class SourceFields:
             return self._found.setdefault((key, *parts), SourceField(key, key, is_standard=False))
         if parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields:
             parts = parts[1:]  # Both forms read the same field.
-        if parts not in self._found:
-            self._found[parts] = self._read(parts)
-        return self._found[parts]
+        folded = self._fold(parts)
+        if folded not in self._found:
+            self._found[folded] = self._read(parts)
+        return self._found[folded]
+
+    def _fold(self, parts: _Parts) -> _Parts:
+        """Return the path as it is compared, if the language ignores case."""
+        return tuple(map(self._profile.vocabulary.fold, parts))
 
     def find_item(self, items: Expression, names: Mapping[str, str]) -> LoopItem:
         """Return the item of a loop over the list. Raises: ByHand.
@@ -244,25 +249,21 @@ class SourceFields:
         event = None if is_given else self._find_event(parts, role, name)
         if event is not None:
             return SourceField(event, name, is_standard=False)
-        if role is not TagRole.FIELD and not is_given:
+        standard = _find_standard(profile, parts, name)
+        if role is not TagRole.FIELD and not is_given and standard is None:
             message = _OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
-        is_standard = _is_standard(profile, parts, name)
-        keys = {each: key for key, each in profile.names.standard_fields.items()}
-        key = derive_key(_WORDS.sub(" ", name))
-        if is_given:
-            key = self._keys[name]
-        elif is_standard:
-            key = keys[name]
+        key = self._keys[name] if is_given else standard or derive_key(_WORDS.sub(" ", name))
         try:
             FieldKey(key)
         except InvalidField:
             message = f"No key can be derived from `{name}`. Give one in a file of names."
             raise ByHand(message) from None
-        if self._taken.setdefault(key, parts) != parts:
+        folded = self._fold(parts)
+        if self._taken.setdefault(key, folded) != folded:
             raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
-        source = SourceField(key, name, is_standard)
-        if is_standard and key != _BIRTHDAY:
+        source = SourceField(key, name, standard is not None)
+        if standard not in {None, _BIRTHDAY}:
             source.types[DataType.TEXT] = None
         return source
 
@@ -305,7 +306,7 @@ class SourceFields:
             return False
         if parts[0] in self._lists or self._bare is Bare.EVENT:
             return True
-        if self._bare is None and not _is_standard(self._profile, parts, name):
+        if self._bare is None and _find_standard(self._profile, parts, name) is None:
             raise ByHand(_AMBIGUOUS.format(name=name))
         return False
 
@@ -356,14 +357,15 @@ def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:
     return None
 
 
-def _is_standard(profile: Profile, parts: _Parts, name: str) -> bool:
-    """Return whether the path is that of one of the ESP's own fields."""
-    names = profile.names
-    if name not in names.standard_fields.values():
-        return False
-    if not names.standard_forms:
-        return True
+def _find_standard(profile: Profile, parts: _Parts, name: str) -> str | None:
+    """Return the key of the ESP's own field with this path, or None."""
+    names, fold = profile.names, profile.vocabulary.fold
+    keys = {fold(each): key for key, each in names.standard_fields.items()}
+    key = keys.get(fold(name))
+    if key is None or not names.standard_forms:
+        return key
     with suppress(NoSafeForm):
-        code = derive(profile, name, standard=True).insertion_code
-        return find_path(read_output(profile, code), profile.vocabulary) == parts
-    return False
+        code = derive(profile, names.standard_fields[key], standard=True).insertion_code
+        if find_path(read_output(profile, code), profile.vocabulary) == parts:
+            return key
+    return None

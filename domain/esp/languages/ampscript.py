@@ -9,12 +9,12 @@ in another.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import frozen
 
 from .blocks import (
+    Builder,
     Closing,
     Divider,
     Ends,
@@ -148,97 +148,62 @@ class _Statements:
         while not self._tokens.accept_end():
             first = self._tokens.position
             try:
-                yield from self._statement(first)
+                yield self._statement(first)
             except NotRead as error:
                 yield Unread(self._places[first][0], self._places[-1][1], str(error))
                 return
 
-    def _statement(self, first: int) -> Iterator[Statement]:
-        word, start = self._tokens.take("word").text, self._places[first][0]
+    def _statement(self, first: int) -> Statement:
+        start = self._places[first][0]
+        word = self._tokens.take("word").text
         read = _Expressions(self._tokens)
-        statement = _STATEMENTS.get(word.lower())
-        if statement is not None:
-            make = statement(read)
-            yield make(start, self._end())
-            return
-        value = read.call(word)
-        match value:
+        match word.lower():
+            case "set":
+                variable = self._tokens.take("variable").text
+                self._tokens.take("mark", "=")
+                value = read.condition()
+                return Assignment(start, self._end(), variable, value)
+            case "var":
+                names = [Path((self._tokens.take("variable").text,))]
+                while self._tokens.accept("mark", ","):
+                    names.append(Path((self._tokens.take("variable").text,)))
+                return Opaque(start, self._end(), "VAR", tuple(names))
+            case "if":
+                build = as_condition(read.test())
+                dividers = frozenset({"ELSEIF", "ELSE"})
+                return Opening(start, self._end(), "ENDIF", build, dividers, final="ELSE")
+            case "elseif":
+                test = read.test()
+                return Divider(start, self._end(), "ELSEIF", test)
+            case "else":
+                return Divider(start, self._end(), "ELSE")
+            case "endif":
+                return Closing(start, self._end(), "ENDIF")
+            case "for":
+                build = self._loop(read)
+                return Opening(start, self._end(), "NEXT", build)
+            case "next":
+                self._tokens.accept("variable")
+                return Closing(start, self._end(), "NEXT")
+        match read.call(word):
             case Call(name, (shown,)) if name.lower() in _SHOWING:
-                yield Output(start, self._end(), shown)
+                return Output(start, self._end(), shown)
             case Call(name, arguments):
-                yield Opaque(start, self._end(), name, arguments)
-            case _:
-                raise NotRead(f"`{word}` is no statement.")
+                return Opaque(start, self._end(), name, arguments)
+        raise NotRead(f"`{word}` is no statement.")
+
+    def _loop(self, read: _Expressions) -> Builder:
+        name = self._tokens.take("variable").text
+        self._tokens.take("mark", "=")
+        first = read.value()
+        direction = read.take_word("to", "downto")
+        last = read.value()
+        read.take_word("do")
+        items = Operation("range", (first, last))
+        return loop_builder((name,), items, ((direction, Literal(None)),))
 
     def _end(self) -> int:
         return self._places[self._tokens.position - 1][1]
-
-
-_Maker: TypeAlias = Callable[[int, int], Statement]
-
-
-def _set(read: _Expressions) -> _Maker:
-    name = read.tokens.take("variable").text
-    read.tokens.take("mark", "=")
-    value = read.condition()
-    return lambda start, end: Assignment(start, end, name, value)
-
-
-def _var(read: _Expressions) -> _Maker:
-    names = [read.tokens.take("variable").text]
-    while read.tokens.accept("mark", ","):
-        names.append(read.tokens.take("variable").text)
-    return lambda start, end: Opaque(start, end, "VAR", tuple(Path((name,)) for name in names))
-
-
-def _if(read: _Expressions) -> _Maker:
-    test = read.condition()
-    read.take_word("then")
-    dividers = frozenset({"ELSEIF", "ELSE"})
-    build = as_condition(test)
-    return lambda start, end: Opening(start, end, "ENDIF", build, dividers, final="ELSE")
-
-
-def _elseif(read: _Expressions) -> _Maker:
-    test = read.condition()
-    read.take_word("then")
-    return lambda start, end: Divider(start, end, "ELSEIF", test)
-
-
-def _else(_: _Expressions) -> _Maker:
-    return lambda start, end: Divider(start, end, "ELSE")
-
-
-def _endif(_: _Expressions) -> _Maker:
-    return lambda start, end: Closing(start, end, "ENDIF")
-
-
-def _for(read: _Expressions) -> _Maker:
-    name = read.tokens.take("variable").text
-    read.tokens.take("mark", "=")
-    first = read.value()
-    direction = read.take_word("to", "downto")
-    last = read.value()
-    read.take_word("do")
-    build = loop_builder((name,), Operation("range", (first, last)), ((direction, Literal(None)),))
-    return lambda start, end: Opening(start, end, "NEXT", build)
-
-
-def _next(read: _Expressions) -> _Maker:
-    read.tokens.accept("variable")
-    return lambda start, end: Closing(start, end, "NEXT")
-
-
-_STATEMENTS: Mapping[str, Callable[[_Expressions], _Maker]] = {
-    "else": _else,
-    "elseif": _elseif,
-    "endif": _endif,
-    "for": _for,
-    "if": _if,
-    "next": _next,
-    "set": _set,
-    "var": _var,
-}
 
 
 @frozen
@@ -250,6 +215,12 @@ class _Expressions:
     def condition(self) -> Expression:
         """Return a test, or a value. `AND` binds more strongly than `OR`."""
         return self._chain(self._conjunction, "or")
+
+    def test(self) -> Expression:
+        """Return the test before `THEN`."""
+        found = self.condition()
+        self.take_word("then")
+        return found
 
     def take_word(self, *words: str) -> str:
         """Read one of the words, in any case, and return it in small letters."""

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from attrs import define, evolve, field, frozen
 
 from .tree import (
+    Assignment,
     Branch,
     Comment,
     Condition,
@@ -272,6 +273,15 @@ def as_condition(test: Expression) -> Builder:
     def build(start: int, end: int, branches: Sequence[Branch]) -> Condition:
         first, *others = branches
         return Condition(start, end, (evolve(first, test=test), *others))
+
+    return build
+
+
+def text_builder(name: str) -> Builder:
+    """Return the builder of a block that gives the name to its text."""
+
+    def build(start: int, end: int, branches: Sequence[Branch]) -> Assignment:
+        return Assignment(start, end, name, branches[0].nodes)
 
     return build
 

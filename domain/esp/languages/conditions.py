@@ -291,6 +291,19 @@ class ConditionLanguage:
             before = "".join(self.join(before, block, after))
         return before
 
+    def split_guard(self, code: str, mark: str) -> tuple[str, str, str] | None:
+        """Return the first tag of a block, what it shows if its test holds, and the rest, or None.
+
+        It is None unless the mark is all that the block shows if the test does not hold.
+        """
+        end = code.index(self.tag[1]) + len(self.tag[1])
+        otherwise = self._tag(self.otherwise) + mark
+        held, found, closing = code[end:].rpartition(otherwise)
+        has_branches = self.alternative is not None and self.alternative.partition("{")[0] in held
+        if not found or has_branches or closing.count(self.tag[1]) != 1:
+            return None
+        return code[:end], held, otherwise + closing
+
     def join(self, before: str, block: str, after: str) -> tuple[str, str, str]:
         """Return the code before a block, the block, or its beginning, and the code after it.
 

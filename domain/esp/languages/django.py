@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 
 from attrs import define, field, frozen
 
 from .blocks import (
+    Builder,
     Closing,
     Divider,
     Opening,
@@ -19,7 +21,7 @@ from .blocks import (
     opaque_block,
     unended_part,
 )
-from .expressions import MAX_DEPTH, MAX_OPERATORS, NotRead, read_number
+from .expressions import END, NotRead, Token, Tokens, read_number
 from .tree import (
     Comment,
     Expression,
@@ -37,6 +39,7 @@ from .tree import (
 
 _OPENING = re.compile(r"\{(?:%|\{|#)")
 _ENDS = {"{%": "%}", "{{": "}}", "{#": "#}"}
+_BLOCKS = {"autoescape", "block", "filter", "ifchanged", "spaceless"}
 _TEXT = r"""(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')"""
 _OPERAND = rf"(?:_\({_TEXT}\)|{_TEXT}|[\w.]+|[-+.]?\d[\d.e]*)"
 _VALUE = re.compile(_OPERAND, re.DOTALL)
@@ -63,13 +66,17 @@ def read_django(text: str, blocks: Collection[str] = ()) -> Iterator[Tag]:
 
 @frozen
 class _Tag:
-    """A tag `{% word … %}`. `code` is all of it, and `arguments` are its parts after the word."""
+    """A tag `{% word … %}`. `code` is all of it, and `arguments` are its parts after the word.
+
+    `blocks` are the words of blocks of the ESP.
+    """
 
     start: int
     end: int
     word: str
     code: str
     arguments: tuple[str, ...]
+    blocks: Collection[str]
 
 
 @define
@@ -125,12 +132,12 @@ class _Reader:
         word = code.split(maxsplit=1)[0]
         if word.startswith("-"):
             raise NotRead("Django has no `{%-`. Write `{%`.")
-        tag = _Tag(start, end, word, code, tuple(words[1:]))
+        tag = _Tag(start, end, word, code, tuple(words[1:]), self._blocks)
         if word == "verbatim":
             return self._verbatim(tag)
         if word == "comment":
             return self._comment(tag)
-        return _TAGS.get(word, _block if word in self._blocks else _opaque)(tag)
+        return _read_tag(tag)
 
     def _verbatim(self, tag: _Tag) -> Node:
         last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")
@@ -189,26 +196,37 @@ def _operand(code: str) -> Expression:
     return Path(tuple(int(each) if each.isdecimal() else each for each in code.split(".")))
 
 
-def _if(tag: _Tag) -> Opening:
-    build = as_condition(_Test(tag.arguments).read())
-    return Opening(tag.start, tag.end, "endif", build, frozenset({"elif", "else"}), final="else")
+def _read_tag(tag: _Tag) -> Statement:
+    """Return what the tag is. Raises: NotRead if it is not in the language."""
+    start, end, word, arguments = tag.start, tag.end, tag.word, tag.arguments
+    match word:
+        case "else" | "empty" | "endif" if arguments:
+            raise NotRead(f"`{word}` is alone in its tag.")
+        case "else" | "empty":
+            return Divider(start, end, word)
+        case "if":
+            build = as_condition(_Test.of(arguments).read())
+            return Opening(start, end, "endif", build, frozenset({"elif", "else"}), final="else")
+        case "elif":
+            return Divider(start, end, word, _Test.of(arguments).read())
+        case "for":
+            build = _loop(arguments)
+            return Opening(start, end, "endfor", build, frozenset({"empty"}), final="empty")
+        case "with":
+            return opaque_block(start, end, word, (), _named(arguments))
+        case "autoescape" if arguments not in {("on",), ("off",)}:
+            raise NotRead("Write `autoescape on` or `autoescape off`.")
+        case "now" if len(arguments) != 1:
+            raise NotRead("Write `now` with one format.")
+    if word in _BLOCKS or word in tag.blocks:
+        return opaque_block(start, end, word, _values(arguments))
+    if word.startswith("end"):
+        return Closing(start, end, word)
+    return Opaque(start, end, word, _values(arguments))
 
 
-def _elif(tag: _Tag) -> Divider:
-    return Divider(tag.start, tag.end, tag.word, _Test(tag.arguments).read())
-
-
-def _bare(tag: _Tag) -> Statement:
-    """Read a tag without arguments: a divider, or the end of a block."""
-    if tag.arguments:
-        raise NotRead(f"`{tag.word}` is alone in its tag.")
-    if tag.word == "endif":
-        return Closing(tag.start, tag.end, tag.word)
-    return Divider(tag.start, tag.end, tag.word)
-
-
-def _for(tag: _Tag) -> Opening:
-    words = [*tag.arguments]
+def _loop(arguments: Sequence[str]) -> Builder:
+    words = [*arguments]
     is_reversed = words[-1:] == ["reversed"]
     words = words[:-1] if is_reversed else words
     if len(words) < 3 or words[-2] != "in":
@@ -217,132 +235,81 @@ def _for(tag: _Tag) -> Opening:
     if not all(variables) or any(set(each) & set(" \"'|") for each in variables):
         raise NotRead("Write `for NAME in LIST`, with names that are separated by commas.")
     options = (("reversed", Literal(value=True)),) if is_reversed else ()
-    build = loop_builder(variables, read_value(words[-1]), options)
-    return Opening(tag.start, tag.end, "endfor", build, frozenset({"empty"}), final="empty")
+    return loop_builder(variables, read_value(words[-1]), options)
 
 
-def _with(tag: _Tag) -> Opening:
-    words = tag.arguments
+def _named(words: Sequence[str]) -> tuple[tuple[str, Expression], ...]:
+    """Return the names that `with` gives to values: `NAME=VALUE`, or `VALUE as NAME`."""
     if len(words) == 3 and words[1] == "as":
-        named = [(words[2], read_value(words[0]))]
-    else:
-        found = [_ARGUMENT.fullmatch(each) for each in words]
-        named = [
-            (each["name"], read_value(each["value"])) for each in found if each and each["name"]
-        ]
-        if not named or len(named) != len(words):
-            raise NotRead("Write `with NAME=VALUE`.")
-    return opaque_block(tag.start, tag.end, tag.word, (), tuple(named))
+        return ((words[2], read_value(words[0])),)
+    found = [_ARGUMENT.fullmatch(each) for each in words]
+    named = [(each["name"], read_value(each["value"])) for each in found if each and each["name"]]
+    if not named or len(named) != len(words):
+        raise NotRead("Write `with NAME=VALUE`.")
+    return tuple(named)
 
 
-def _autoescape(tag: _Tag) -> Opening:
-    if tag.arguments not in {("on",), ("off",)}:
-        raise NotRead("Write `autoescape on` or `autoescape off`.")
-    return _block(tag)
-
-
-def _now(tag: _Tag) -> Opaque:
-    if len(tag.arguments) != 1:
-        raise NotRead("Write `now` with one format.")
-    return Opaque(tag.start, tag.end, tag.word, _values(tag))
-
-
-def _block(tag: _Tag) -> Opening:
-    return opaque_block(tag.start, tag.end, tag.word, _values(tag))
-
-
-def _opaque(tag: _Tag) -> Statement:
-    if tag.word.startswith("end"):
-        return Closing(tag.start, tag.end, tag.word)
-    return Opaque(tag.start, tag.end, tag.word, _values(tag))
-
-
-def _values(tag: _Tag) -> tuple[Expression, ...]:
+def _values(arguments: Sequence[str]) -> tuple[Expression, ...]:
     """Return the values in a tag whose syntax is not known, as far as they can be read."""
     found: list[Expression] = []
-    for each in tag.arguments:
+    for each in arguments:
         match = _ARGUMENT.fullmatch(each)
         with suppress(NotRead):
             found.append(read_value(match["value"] if match else each))
     return tuple(found)
 
 
-_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
-    "autoescape": _autoescape,
-    "block": _block,
-    "elif": _elif,
-    "else": _bare,
-    "empty": _bare,
-    "endif": _bare,
-    "filter": _block,
-    "for": _for,
-    "if": _if,
-    "ifchanged": _block,
-    "now": _now,
-    "spaceless": _block,
-    "with": _with,
-}
-
-_POWERS = {"or": 6, "and": 7, "in": 9, "not in": 9} | dict.fromkeys(
-    ("is", "is not", "==", "!=", "<", "<=", ">", ">="), 10
-)
-"""How strongly the operators bind. `not` binds with 8."""
-_POWER_OF_NOT = 8
+_RELATIONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
+_OPERATORS = {"and", "or", "in", "not in", *_RELATIONS}
 
 
-@define
+@frozen
 class _Test:
     """Reads the test of an `if` from its words, as `django.template.smartif` does."""
 
-    _words: Sequence[str]
-    _next: int = 0
-    _depth: int = 0
-    _operators: int = 0
+    tokens: Tokens
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> _Test:
+        return cls(Tokens(_tokens(words)))
 
     def read(self) -> Expression:
         """Return the test. Raises: NotRead."""
-        found = self._expression(0)
-        if self._next < len(self._words):
-            raise NotRead(f"`{self._words[self._next][:_SHOWN]}` is not expected here.")
+        found = self.tokens.chain(self._conjunction, "or")
+        self.tokens.require_end()
         return found
 
-    def _expression(self, power: int) -> Expression:
-        left = self._first()
-        while (operator := self._operator()) and power < _POWERS[operator]:
-            self._next += len(operator.split())
-            self._operators += 1
-            if self._operators > MAX_OPERATORS:
-                raise NotRead(f"The test has more than {MAX_OPERATORS} operators.")
-            left = _operation(operator, left, self._expression(_POWERS[operator]))
-        return left
+    def _conjunction(self) -> Expression:
+        return self.tokens.chain(self._membership, "and")
 
-    def _first(self) -> Expression:
-        if self._next == len(self._words):
-            raise NotRead("The test ends where a value is expected.")
-        word = self._words[self._next]
-        self._next += 1
-        if word != "not":
-            if word in _POWERS:
-                raise NotRead(f"There is `{word}` where a value is expected.")
-            return read_value(word)
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise NotRead("The expression is nested too deeply.")
-        operand = self._expression(_POWER_OF_NOT)
-        self._depth -= 1
-        return Operation("not", (operand,))
+    def _membership(self) -> Expression:
+        found = self._relation()
+        while operator := self.tokens.accept_operator("in", "not in"):
+            part, whole = self.tokens.operation(operator, found, self._relation).operands
+            found = Operation("contains", (whole, part))
+            found = found if operator == "in" else Operation("not", (found,))
+        return found
 
-    def _operator(self) -> str | None:
-        """Return the operator at this place, which can have two words."""
-        pair = " ".join(self._words[self._next : self._next + 2])
-        if pair in _POWERS:
-            return pair
-        word = pair.partition(" ")[0]
-        return word if word in _POWERS else None
+    def _relation(self) -> Expression:
+        return self.tokens.chain(self._value, *_RELATIONS)
+
+    def _value(self) -> Expression:
+        if self.tokens.accept("word", "not"):
+            with self.tokens.nested():
+                return Operation("not", (self._membership(),))
+        word = self.tokens.peek()
+        if word is END or word.text in _OPERATORS:
+            raise self.tokens.refuse()
+        self.tokens.skip()
+        return read_value(word.text)
 
 
-def _operation(operator: str, left: Expression, right: Expression) -> Expression:
-    if operator in {"in", "not in"}:
-        found = Operation("contains", (right, left))
-        return found if operator == "in" else Operation("not", (found,))
-    return Operation(operator, (left, right))
+def _tokens(words: Sequence[str]) -> Iterator[Token]:
+    """Yield the words. Two of them can be one operator."""
+    rest = iter(zip_longest(words, words[1:]))
+    for word, after in rest:
+        if f"{word} {after}" in {"not in", "is not"}:
+            next(rest)
+            yield Token("word", f"{word} {after}")
+        else:
+            yield Token("word", word)

@@ -6,12 +6,13 @@ https://jinja.palletsprojects.com/en/stable/templates/ and https://github.com/Hu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from attrs import frozen
 
 from .blocks import (
+    Builder,
     Closing,
     Divider,
     Ends,
@@ -22,12 +23,12 @@ from .blocks import (
     loop_builder,
     opaque_block,
     scan,
+    text_builder,
     unended_part,
 )
 from .expressions import NotRead, Token, Tokens, read_number, unexpected
 from .tree import (
     Assignment,
-    Branch,
     Call,
     Comment,
     Expression,
@@ -57,6 +58,7 @@ _TOKEN = re.compile(
     )""",
     re.DOTALL | re.VERBOSE,
 )
+_BLOCKS = {"autoescape", "block", "call", "filter", "macro"}
 _CLOSED = {")": "(", "]": "[", "}": "{"}
 _LITERALS: Mapping[str, bool | None] = {
     **dict.fromkeys(("true", "True"), True),
@@ -137,98 +139,73 @@ class _Reader:
             if closing == "}}":
                 return Output(start, end.end(), expressions.only())
             word = expressions.tokens.take("name").text
-            tag = _Tag(start, end.end(), word, expressions)
-            return _TAGS.get(word, _opaque)(tag)
+            return _statement(_Tag(start, end.end(), word, expressions))
         except NotRead as error:
             return Unread(start, end.end(), str(error))
 
 
-def _if(tag: _Tag) -> Opening:
-    test = tag.expressions.only_test()
-    test = Operation("not", (test,)) if tag.word == "unless" else test
-    dividers = frozenset({"elif", "else"})
-    last = f"end{tag.word}"
-    return Opening(tag.start, tag.end, last, as_condition(test), dividers, final="else")
+def _statement(tag: _Tag) -> Statement:
+    start, end, read = tag.start, tag.end, tag.expressions
+    match tag.word:
+        case "if" | "unless":
+            test = read.only_test()
+            build = as_condition(test if tag.word == "if" else Operation("not", (test,)))
+            dividers = frozenset({"elif", "else"})
+            return Opening(start, end, f"end{tag.word}", build, dividers, final="else")
+        case "elif":
+            return Divider(start, end, "elif", read.only_test())
+        case "else":
+            read.require_end()
+            return Divider(start, end, "else")
+        case "for":
+            return Opening(start, end, "endfor", _loop(read), frozenset({"else"}), final="else")
+        case "set":
+            return _set(tag)
+        case "with":
+            return opaque_block(start, end, "with", (), _named(read))
+        case word if word in _BLOCKS:
+            return opaque_block(start, end, word, read.tokens.values(read.any))
+        case word if word.startswith("end"):
+            if word != "endblock":
+                read.tokens.require_end()
+            return Closing(start, end, word)
+    return Opaque(start, end, tag.word, read.tokens.values(read.any))
 
 
-def _elif(tag: _Tag) -> Divider:
-    return Divider(tag.start, tag.end, tag.word, tag.expressions.only_test())
-
-
-def _else(tag: _Tag) -> Divider:
-    tag.expressions.require_end()
-    return Divider(tag.start, tag.end, tag.word)
-
-
-def _for(tag: _Tag) -> Opening:
-    tokens = tag.expressions.tokens
-    variables = tag.expressions.targets()
+def _loop(read: _Expressions) -> Builder:
+    tokens = read.tokens
+    variables = read.targets()
     tokens.take("name", "in")
-    items = tag.expressions.list_of(tag.expressions.without_choice, "recursive", "if")
+    items = read.list_of(read.without_choice, "recursive", "if")
     options: list[tuple[str, Expression]] = []
     if tokens.accept("name", "if"):
-        options.append(("if", tag.expressions.any()))
+        options.append(("if", read.any()))
     if tokens.accept("name", "recursive"):
         options.append(("recursive", Literal(value=True)))
-    tag.expressions.require_end()
-    build = loop_builder(variables, items, tuple(options))
-    return Opening(tag.start, tag.end, "endfor", build, frozenset({"else"}), final="else")
+    read.require_end()
+    return loop_builder(variables, items, tuple(options))
 
 
 def _set(tag: _Tag) -> Assignment | Opening:
-    tokens = tag.expressions.tokens
     name = ", ".join(tag.expressions.targets())
-    if tokens.accept("mark", "="):
+    if tag.expressions.tokens.accept("mark", "="):
         return Assignment(tag.start, tag.end, name, tag.expressions.only())
     tag.expressions.filters()
     tag.expressions.require_end()
-
-    def build(start: int, end: int, branches: Sequence[Branch]) -> Assignment:
-        return Assignment(start, end, name, branches[0].nodes)
-
-    return Opening(tag.start, tag.end, "endset", build)
+    return Opening(tag.start, tag.end, "endset", text_builder(name))
 
 
-def _with(tag: _Tag) -> Opening:
-    tokens, named = tag.expressions.tokens, list[tuple[str, Expression]]()
+def _named(read: _Expressions) -> tuple[tuple[str, Expression], ...]:
+    """Return the names that `with` gives to values."""
+    tokens, named = read.tokens, list[tuple[str, Expression]]()
     while not tokens.accept_end() and tokens.peek() != Token("mark", ":"):
         if named:
             tokens.take("mark", ",")
-        name = ", ".join(tag.expressions.targets())
+        name = ", ".join(read.targets())
         tokens.take("mark", "=")
-        named.append((name, tag.expressions.any()))
-    tag.expressions.require_end()
-    return opaque_block(tag.start, tag.end, tag.word, (), tuple(named))
-
-
-def _block(tag: _Tag) -> Opening:
-    return opaque_block(
-        tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any)
-    )
-
-
-def _opaque(tag: _Tag) -> Statement:
-    if tag.word.startswith("end"):
-        if tag.word != "endblock":
-            tag.expressions.tokens.require_end()
-        return Closing(tag.start, tag.end, tag.word)
-    return Opaque(tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any))
-
-
-_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
-    "autoescape": _block,
-    "block": _block,
-    "call": _block,
-    "elif": _elif,
-    "else": _else,
-    "filter": _block,
-    "for": _for,
-    "if": _if,
-    "macro": _block,
-    "set": _set,
-    "unless": _if,
-    "with": _with,
-}
+        named.append((name, read.any()))
+    read.require_end()
+    return tuple(named)
 
 
 @frozen

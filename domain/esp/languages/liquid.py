@@ -9,6 +9,7 @@ from typing import TypeVar
 from attrs import evolve, frozen
 
 from .blocks import (
+    Builder,
     Closing,
     Divider,
     Ends,
@@ -19,6 +20,7 @@ from .blocks import (
     loop_builder,
     opaque_block,
     scan,
+    text_builder,
     unended_part,
 )
 from .expressions import NotRead, Token, Tokens, read_number, tokenize
@@ -181,34 +183,55 @@ class _Reader:
 
 def _read_tag(tag: _Tag) -> Statement:
     """Return what the tag is. Raises: NotRead if it is not in the language."""
-    if tag.word.startswith("end"):
-        return Closing(tag.start, tag.end, tag.word)
-    return _TAGS.get(tag.word, _opaque)(tag)
+    start, end, word = tag.start, tag.end, tag.word
+    match word:
+        case "if" | "unless":
+            test = tag.expressions().condition()
+            build = as_condition(test if word == "if" else Operation("not", (test,)))
+            return Opening(start, end, f"end{word}", build, frozenset({"elsif", "else"}))
+        case "elsif":
+            return Divider(start, end, word, tag.expressions().condition())
+        case "else":
+            if tag.rest:
+                raise NotRead(_MORE)
+            return Divider(start, end, word)
+        case "case":
+            subject = _strictly(tag, _Expressions.only_expression)
+            return Opening(start, end, "endcase", _case(subject), frozenset({"when", "else"}))
+        case "when":
+            values = _strictly(tag, _Expressions.alternatives)
+            return Divider(start, end, word, Operation("list", values))
+        case "for":
+            build = tag.expressions().loop()
+            return Opening(start, end, "endfor", build, frozenset({"else"}))
+        case "assign":
+            found = _ASSIGNMENT.search(tag.rest)
+            if found is None:
+                raise NotRead("Write `assign NAME = VALUE`.")
+            value = _Expressions.of(found["value"], tag.words).filtered()
+            return Assignment(start, end, found["name"], value)
+        case "capture":
+            found = _CAPTURE.search(tag.rest)
+            if found is None:
+                raise NotRead("Write `capture NAME`.")
+            return Opening(start, end, "endcapture", text_builder(found["name"]))
+        case "echo":
+            return Output(start, end, tag.expressions().filtered())
+        case "#":
+            if _LINE_WITHOUT_MARK.search(tag.rest) is not None:
+                raise NotRead("Each line of this comment must begin with `#`.")
+            return Comment(start, end)
+        case "ifchanged" | "tablerow":
+            return opaque_block(start, end, word, tag.values())
+    if word.startswith("end"):
+        return Closing(start, end, word)
+    if word in tag.words.free_text:
+        saved = tuple(("save", Path((name,))) for name in _SAVED.findall(tag.rest))
+        return Opaque(start, end, word, named=saved)
+    return Opaque(start, end, word, tag.values())
 
 
-def _if(tag: _Tag) -> Opening:
-    test = tag.expressions().condition()
-    return _condition(tag, Operation("not", (test,)) if tag.word == "unless" else test)
-
-
-def _condition(tag: _Tag, test: Expression) -> Opening:
-    dividers = frozenset({"elsif", "else"})
-    return Opening(tag.start, tag.end, f"end{tag.word}", as_condition(test), dividers)
-
-
-def _elsif(tag: _Tag) -> Divider:
-    return Divider(tag.start, tag.end, tag.word, tag.expressions().condition())
-
-
-def _else(tag: _Tag) -> Divider:
-    if tag.rest:
-        raise NotRead(_MORE)
-    return Divider(tag.start, tag.end, tag.word)
-
-
-def _case(tag: _Tag) -> Opening:
-    subject = _strictly(tag, _Expressions.only_expression)
-
+def _case(subject: Expression) -> Builder:
     def build(start: int, end: int, branches: Sequence[Branch]) -> Condition:
         before, *others = branches
         tests = [_compared(subject, branch) for branch in others]
@@ -217,7 +240,7 @@ def _case(tag: _Tag) -> Opening:
             tests.insert(0, evolve(before, test=never))  # It is not shown.
         return Condition(start, end, tuple(tests))
 
-    return Opening(tag.start, tag.end, "endcase", build, frozenset({"when", "else"}))
+    return build
 
 
 def _strictly(tag: _Tag, read: Callable[[_Expressions], T]) -> T:
@@ -233,75 +256,6 @@ def _compared(subject: Expression, branch: Branch) -> Branch:
         return branch
     tests = tuple(Operation("==", (subject, value)) for value in branch.test.operands)
     return evolve(branch, test=tests[0] if len(tests) == 1 else Operation("or", tests))
-
-
-def _when(tag: _Tag) -> Divider:
-    values = _strictly(tag, _Expressions.alternatives)
-    return Divider(tag.start, tag.end, tag.word, Operation("list", values))
-
-
-def _for(tag: _Tag) -> Opening:
-    variable, items, options = tag.expressions().loop()
-    build = loop_builder((variable,), items, options)
-    return Opening(tag.start, tag.end, "endfor", build, frozenset({"else"}))
-
-
-def _assign(tag: _Tag) -> Assignment:
-    found = _ASSIGNMENT.search(tag.rest)
-    if found is None:
-        raise NotRead("Write `assign NAME = VALUE`.")
-    value = _Expressions.of(found["value"], tag.words).filtered()
-    return Assignment(tag.start, tag.end, found["name"], value)
-
-
-def _capture(tag: _Tag) -> Opening:
-    found = _CAPTURE.search(tag.rest)
-    if found is None:
-        raise NotRead("Write `capture NAME`.")
-    name = found["name"]
-
-    def build(start: int, end: int, branches: Sequence[Branch]) -> Assignment:
-        return Assignment(start, end, name, branches[0].nodes)
-
-    return Opening(tag.start, tag.end, "endcapture", build)
-
-
-def _echo(tag: _Tag) -> Output:
-    return Output(tag.start, tag.end, tag.expressions().filtered())
-
-
-def _comment_line(tag: _Tag) -> Comment:
-    if _LINE_WITHOUT_MARK.search(tag.rest) is not None:
-        raise NotRead("Each line of this comment must begin with `#`.")
-    return Comment(tag.start, tag.end)
-
-
-def _opaque(tag: _Tag) -> Opaque:
-    if tag.word in tag.words.free_text:
-        saved = tuple(("save", Path((name,))) for name in _SAVED.findall(tag.rest))
-        return Opaque(tag.start, tag.end, tag.word, named=saved)
-    return Opaque(tag.start, tag.end, tag.word, tag.values())
-
-
-def _opaque_block(tag: _Tag) -> Opening:
-    return opaque_block(tag.start, tag.end, tag.word, tag.values())
-
-
-_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
-    "#": _comment_line,
-    "assign": _assign,
-    "capture": _capture,
-    "case": _case,
-    "echo": _echo,
-    "else": _else,
-    "elsif": _elsif,
-    "for": _for,
-    "if": _if,
-    "ifchanged": _opaque_block,
-    "tablerow": _opaque_block,
-    "unless": _if,
-    "when": _when,
-}
 
 
 @frozen
@@ -350,8 +304,8 @@ class _Expressions:
         self._tokens.require_end()
         return tuple(found)
 
-    def loop(self) -> tuple[str, Expression, tuple[tuple[str, Expression], ...]]:
-        """Return the variable of a loop, its items and its options."""
+    def loop(self) -> Builder:
+        """Return the builder of a loop, from its variable, items and options."""
         tokens = self._tokens
         variable = tokens.take("name").text
         tokens.take("name", "in")
@@ -363,7 +317,7 @@ class _Expressions:
             tokens.take("mark", ":")
             options.append((option.text, self._expression()))
         tokens.require_end()
-        return variable, items, tuple(options)
+        return loop_builder((variable,), items, tuple(options))
 
     def values(self) -> tuple[Expression, ...]:
         """Return the expressions, whatever is between them."""

@@ -6,7 +6,9 @@ A tag is `*|NAME|*`, or `*|WORD:…|*`. Names and words ignore case.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+
+from attrs import evolve
 
 from .blocks import Closing, Divider, Opening, Statement, Tag, as_condition, opaque_block, scan
 from .tree import Expression, Filter, Filtered, Literal, Operation, Output, Path
@@ -17,14 +19,7 @@ _COMPARISON = re.compile(
 )
 _OPERATORS = {"=": "=="}
 _FILTERS = {"HTML", "LOWER", "TITLE", "UPPER", "URL"}
-_BLOCKS = {
-    "FEED": "END:FEED",
-    "FEEDBLOCK": "END:FEEDBLOCK",
-    "FEEDITEMS": "END:FEEDITEMS",
-    "INTERESTED": "END:INTERESTED",
-    "RSSITEMS": "END:RSSITEMS",
-    "GROUP": "END:GROUP",
-}
+_BLOCKS = {"FEED", "FEEDBLOCK", "FEEDITEMS", "GROUP", "INTERESTED", "RSSITEMS"}
 
 
 def read_merge_tags(text: str) -> Iterator[Tag]:
@@ -34,18 +29,24 @@ def read_merge_tags(text: str) -> Iterator[Tag]:
 
 def _read(tag: re.Match[str]) -> Statement:
     start, end = tag.span()
-    word, colon, rest = tag["code"].strip().partition(":")
-    read = _TAGS.get(word.upper()) if colon or word.upper() == "ELSE" else None
-    return _value(start, end, tag["code"].strip()) if read is None else read(start, end, rest)
-
-
-def _value(start: int, end: int, code: str) -> Statement:
-    word, _, rest = code.partition(":")
-    if word.upper() in _BLOCKS and rest:
-        block = opaque_block(start, end, word.upper(), (Literal(rest),))
-        return Opening(start, end, _BLOCKS[word.upper()], block.build, block.dividers)
-    if word.upper() in _FILTERS and rest:
-        return Output(start, end, Filtered(_name(rest), (Filter(word.upper()),)))
+    code = tag["code"].strip()
+    word, colon, rest = code.partition(":")
+    match word.upper(), colon:
+        case "IF", ":":
+            return _condition(start, end, _test(rest))
+        case "IFNOT" | "UNLESS", ":":
+            return _condition(start, end, Operation("not", (_test(rest),)))
+        case "ELSEIF", ":":
+            return Divider(start, end, "ELSEIF", _test(rest))
+        case "ELSE", _:
+            return Divider(start, end, "ELSE")
+        case "END", ":":
+            return Closing(start, end, f"END:{rest.strip().upper()}")
+        case block, ":" if block in _BLOCKS and rest:
+            opening = opaque_block(start, end, block, (Literal(rest),))
+            return evolve(opening, last=f"END:{block}")
+        case name, ":" if name in _FILTERS and rest:
+            return Output(start, end, Filtered(_name(rest), (Filter(name),)))
     return Output(start, end, _name(code))
 
 
@@ -61,36 +62,6 @@ def _test(code: str) -> Expression:
     return Operation(operator, (_name(found["name"]), Literal(found["value"].strip())))
 
 
-def _if(start: int, end: int, code: str) -> Statement:
-    return _condition(start, end, _test(code))
-
-
-def _if_not(start: int, end: int, code: str) -> Statement:
-    return _condition(start, end, Operation("not", (_test(code),)))
-
-
 def _condition(start: int, end: int, test: Expression) -> Opening:
     dividers = frozenset({"ELSEIF", "ELSE"})
     return Opening(start, end, "END:IF", as_condition(test), dividers, final="ELSE")
-
-
-def _else_if(start: int, end: int, code: str) -> Statement:
-    return Divider(start, end, "ELSEIF", _test(code))
-
-
-def _else(start: int, end: int, _: str) -> Statement:
-    return Divider(start, end, "ELSE")
-
-
-def _end(start: int, end: int, word: str) -> Statement:
-    return Closing(start, end, f"END:{word.strip().upper()}")
-
-
-_TAGS: Mapping[str, Callable[[int, int, str], Statement]] = {
-    "ELSE": _else,
-    "ELSEIF": _else_if,
-    "END": _end,
-    "IF": _if,
-    "IFNOT": _if_not,
-    "UNLESS": _if_not,
-}

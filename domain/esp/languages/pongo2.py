@@ -6,11 +6,12 @@ It has Django's tags, with another grammar of expressions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from .blocks import (
+    Builder,
     Closing,
     Divider,
     Opening,
@@ -43,6 +44,7 @@ from .tree import (
 _OPENING = re.compile(r"\{(?:%|\{|#)")
 _VERBATIM, _END_OF_VERBATIM = "{% verbatim %}", "{% endverbatim %}"
 _END_OF_COMMENT = re.compile(r"\{%-?[ \r\t]*endcomment[ \r\t]*-?%\}")
+_BLOCKS = {"autoescape", "filter", "ifchanged", "ifequal", "ifnotequal", "spaceless"}
 _TOKEN = re.compile(
     r"""[ \r\t]*(?:
       (?P<text>"(?>(?:[^"\\\n]|\\["\\])*)"|'(?>(?:[^'\\\n]|\\["\\])*)')
@@ -117,7 +119,7 @@ class _Reader:
             word = expressions.tokens.take("name").text
             if word == "comment":
                 return self._comment_block(start, offset)
-            return _TAGS.get(word, _opaque)(_Tag(start, offset, word, expressions))
+            return _statement(_Tag(start, offset, word, expressions))
         except NotRead as error:
             return Unread(start, offset, str(error))
 
@@ -138,88 +140,63 @@ def _unread(character: str) -> str:
     return f"`{character}` is not expected in a tag."
 
 
-def _if(tag: _Tag) -> Opening:
-    build = as_condition(tag.expressions.only())
-    return Opening(tag.start, tag.end, "endif", build, frozenset({"elif", "else"}))
+def _statement(tag: _Tag) -> Statement:
+    start, end, read = tag.start, tag.end, tag.expressions
+    match tag.word:
+        case "if":
+            dividers = frozenset({"elif", "else"})
+            return Opening(start, end, "endif", as_condition(read.only()), dividers)
+        case "elif":
+            return Divider(start, end, "elif", read.only())
+        case "else" | "empty":
+            read.require_alone(tag.word)
+            return Divider(start, end, tag.word)
+        case "for":
+            build = _loop(read)
+            return Opening(start, end, "endfor", build, frozenset({"empty"}), final="empty")
+        case "set":
+            name = read.tokens.take("name").text
+            read.tokens.take("mark", "=")
+            return Assignment(start, end, name, read.only())
+        case "with":
+            return opaque_block(start, end, "with", (), _named(read))
+        case word if word in _BLOCKS:
+            return opaque_block(start, end, word, read.tokens.values(read.any))
+        case word if word.startswith("end"):
+            read.require_alone(word)
+            return Closing(start, end, word)
+    return Opaque(start, end, tag.word, read.tokens.values(read.any))
 
 
-def _elif(tag: _Tag) -> Divider:
-    return Divider(tag.start, tag.end, tag.word, tag.expressions.only())
-
-
-def _bare(tag: _Tag) -> Statement:
-    """Read a tag without arguments: a divider, or the end of a block."""
-    if not tag.expressions.tokens.accept_end():
-        raise NotRead(f"`{tag.word}` is alone in its tag.")
-    if tag.word.startswith("end"):
-        return Closing(tag.start, tag.end, tag.word)
-    return Divider(tag.start, tag.end, tag.word)
-
-
-def _for(tag: _Tag) -> Opening:
-    tokens = tag.expressions.tokens
+def _loop(read: _Expressions) -> Builder:
+    tokens = read.tokens
     variables = [tokens.take("name").text]
     if tokens.accept("mark", ","):
         variables.append(tokens.take("name").text)
     tokens.take("keyword", "in")
-    items = tag.expressions.any()
+    items = read.any()
     options: list[tuple[str, Expression]] = []
     while len(options) < 2 and (option := tokens.accept("name")):
         options.append((option.text, Literal(value=True)))
     tokens.require_end()
-    build = loop_builder(tuple(variables), items, tuple(options))
-    return Opening(tag.start, tag.end, "endfor", build, frozenset({"empty"}), final="empty")
+    return loop_builder(tuple(variables), items, tuple(options))
 
 
-def _with(tag: _Tag) -> Opening:
-    tokens, named = tag.expressions.tokens, []
+def _named(read: _Expressions) -> tuple[tuple[str, Expression], ...]:
+    """Return the names that `with` gives to values: `NAME=VALUE`, or `VALUE as NAME`."""
+    tokens, named = read.tokens, list[tuple[str, Expression]]()
     while not tokens.accept_end():
         if tokens.peek(1) == Token("mark", "="):
             name = tokens.take("name").text
             tokens.take("mark", "=")
-            named.append((name, tag.expressions.any()))
+            named.append((name, read.any()))
         else:
-            value = tag.expressions.any()
+            value = read.any()
             tokens.take("keyword", "as")
             named.append((tokens.take("name").text, value))
     if not named:
         raise NotRead("Write `with NAME=VALUE`.")
-    return opaque_block(tag.start, tag.end, tag.word, (), tuple(named))
-
-
-def _set(tag: _Tag) -> Assignment:
-    name = tag.expressions.tokens.take("name").text
-    tag.expressions.tokens.take("mark", "=")
-    return Assignment(tag.start, tag.end, name, tag.expressions.only())
-
-
-def _block(tag: _Tag) -> Opening:
-    return opaque_block(
-        tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any)
-    )
-
-
-def _opaque(tag: _Tag) -> Statement:
-    if tag.word.startswith("end"):
-        return _bare(tag)
-    return Opaque(tag.start, tag.end, tag.word, tag.expressions.tokens.values(tag.expressions.any))
-
-
-_TAGS: Mapping[str, Callable[[_Tag], Statement]] = {
-    "autoescape": _block,
-    "elif": _elif,
-    "else": _bare,
-    "empty": _bare,
-    "filter": _block,
-    "for": _for,
-    "if": _if,
-    "ifchanged": _block,
-    "ifequal": _block,
-    "ifnotequal": _block,
-    "set": _set,
-    "spaceless": _block,
-    "with": _with,
-}
+    return tuple(named)
 
 
 @frozen
@@ -233,6 +210,11 @@ class _Expressions:
         found = self.any()
         self.tokens.require_end()
         return found
+
+    def require_alone(self, word: str) -> None:
+        """Require the end of a tag without arguments: a divider, or the end of a block."""
+        if not self.tokens.accept_end():
+            raise NotRead(f"`{word}` is alone in its tag.")
 
     def any(self) -> Expression:
         """Return an expression. `and` and `or` have one precedence, from right to left."""

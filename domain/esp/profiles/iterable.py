@@ -94,7 +94,8 @@ PROFILE = Profile(
         rule="Iterable reads periods, square brackets and quotes in such a name as code.",
         forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
         reserved=_RESERVED,
-        # No source establishes the name of a standard field, so all are derived from keys.
+        # `email` is the vendor's. Public templates of github.com have the other names.
+        standard_fields={"first_name": "firstName", "last_name": "lastName", "email": "email"},
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
             Strength.NONE,

@@ -79,8 +79,12 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         rule="A Salesforce Marketing Cloud attribute begins with a letter.",
         forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
-        # Secondary sources establish this name.
-        standard_fields={"email": "emailaddr"},
+        # Secondary sources establish these names, the columns of most data extensions.
+        standard_fields={
+            "first_name": "FirstName",
+            "last_name": "LastName",
+            "email": "emailaddr",
+        },
         unlisted=frozenset({"emailaddr"}),
         creation=Creation("Add the field NAME to the data extension of the email.", Strength.NONE),
     ),

@@ -969,6 +969,31 @@ def test_a_block_is_exported_with_its_branches(export):
     )
 
 
+@pytest.mark.parametrize(
+    ("esp", "expected"),
+    [
+        (
+            "iterable",
+            (
+                "{{#if visits}}{{#ifGte visits 10}}a{{else}}{{#ifGte visits 5}}b{{else}}"
+                "{{#ifGte visits 1}}c{{else}}d{{/ifGte}}{{/ifGte}}{{/ifGte}}{{else}}d{{/if}}"
+            ),
+        ),
+        (
+            "mailchimp",
+            (
+                "*|IF:VISITS|**|IF:VISITS>=10|*a*|ELSEIF:VISITS>=5|*b*|ELSEIF:VISITS>=1|*c"
+                "*|ELSE:|*d*|END:IF|**|ELSE:|*d*|END:IF|*"
+            ),
+        ),
+    ],
+)
+def test_branches_with_the_same_guard_have_it_once(export, esp, expected):
+    branches = ("{{#if recipient.visits >= 10}}a", "{{else if recipient.visits >= 5}}b")
+    source = "".join((*branches, "{{else if recipient.visits >= 1}}c{{else}}d{{/if}}"))
+    assert export(Esp(esp), source).content == expected
+
+
 def test_a_condition_that_the_esp_can_not_express_is_refused(refusal, synced):
     field = synced(Esp("hubspot"), "born", data_type=DataType.DATE)
     source = 'a {{#if recipient.born > date "2026-11-20"}}x{{/if}}'

@@ -31,6 +31,9 @@ def test_only_standard_fields_are_unlisted(esp):
     ("esp", "key", "code"),
     [
         (Esp("sfmc"), "email", "%%=v(@emailaddr)=%%"),
+        (Esp("sfmc"), "first_name", "%%=v(@FirstName)=%%"),
+        (Esp("iterable"), "last_name", "{{lastName}}"),
+        (Esp("iterable"), "email", "{{email}}"),
         (Esp("mailchimp"), "first_name", "*|FNAME|*"),
         (Esp("klaviyo"), "phone", "{{ person.phone_number }}"),
         (Esp("klaviyo"), "city", "{{ person.City }}"),

@@ -668,6 +668,19 @@ def test_text_outside_of_tags_stays_byte_for_byte():
     assert converted.content == f"{text}{{{{${{first_name}} | escape}}}}{text}"
 
 
+def test_the_standard_fields_of_salesforce_and_iterable_need_no_names():
+    sfmc = "%%emailaddr%% %%FirstName%% %%=v([lastname])=%% %%firstname%%"
+    iterable = "{{email}} {{firstName}} {{lastName}}"
+    names = "{{${email_address}}} {{${first_name}}} {{${last_name}}}"
+
+    from_sfmc = convert(sfmc, read="sfmc", write="braze")
+    from_iterable = convert(iterable, read="iterable", write="braze")
+
+    assert from_sfmc.content == f"{names} {{{{${{first_name}}}}}}"
+    assert from_iterable.content == names
+    assert {tag.outcome for tag in from_iterable.tags} == {Outcome.CONVERTED}
+
+
 def test_the_standard_fields_of_hubspot_are_those_of_the_target():
     source = "{{ contact.firstname }} {{ contact.email }}"
     converted = convert(
