@@ -179,14 +179,14 @@ def optional_target_options(command: F) -> F:
 
 
 def open_target(
-    ctx: click.Context, organization: str | None, url: str | None, **settings: Any
+    organization: str | None, url: str | None, **settings: Any
 ) -> AbstractContextManager[FieldTarget]:
     """Return a context manager that opens the storage or the service that the options select.
 
     `settings` are those of `open_core`.
     Raises: click.UsageError if the options contradict each other.
     """
-    if selects_service(ctx) and url is not None:
+    if url is not None and selects_service(click.get_current_context()):
         return open_service_target(url)
     if organization is None:
         raise click.UsageError("Missing option '--organization' or '--url'.")

@@ -124,15 +124,11 @@ class Cookies:
         values = req.get_cookie_values(self._name(cookie)) or []
         return values[0] if len(values) == 1 else None
 
-    def set(self, resp: Response, cookie: Cookie, value: str) -> None:
-        """Set the cookie until the browser ends."""
-        self._send(resp, cookie, value)
-
     def delete(self, resp: Response, cookie: Cookie) -> None:
         """Delete the cookie."""
-        self._send(resp, cookie, "", expires=_PAST)
+        self.set(resp, cookie, "", expires=_PAST)
 
-    def _send(
+    def set(
         self,
         resp: Response,
         cookie: Cookie,
@@ -140,6 +136,7 @@ class Cookies:
         *,
         expires: datetime | None = None,
     ) -> None:
+        """Set the cookie, by default until the browser ends."""
         resp.set_cookie(
             self._name(cookie),
             value,

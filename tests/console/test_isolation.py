@@ -8,8 +8,9 @@ from urllib.parse import urljoin
 
 import pytest
 
-from recipient_fields.domain import ADMINISTRATOR, Author, OrganizationId, Role
+from recipient_fields.domain import ADMINISTRATOR, Author, DataType, OrganizationId, Role
 from recipient_fields.domain.esp import Esp
+from recipient_fields.domain.integrations import EspField
 from recipient_fields.testing.examples import grant
 
 from ..support.administrators import administrators_of
@@ -39,7 +40,7 @@ def fill(console: Console, organization_id: OrganizationId, name: str = "Secret"
     key = core.administration.issue_key(organization_id, name=name[:100]).api_key
     administrator = core.administrators.list_administrators(organization_id)[0]
     session = core.administrators.list_sessions(administrator.id)[0]
-    console.invite("eve@brewery.example", Role.ADMIN, organization_id)
+    console.invite("secret@brewery.example", Role.ADMIN, organization_id)
     invitation = core.administrators.list_invitations(organization_id)[0]
     return {
         ORGANIZATION: organization_id,
@@ -106,12 +107,15 @@ def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Brows
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
 
 
-def test_a_viewer_opens_no_page_with_a_form_or_a_link_that_is_forbidden(
+def test_a_viewer_sees_everything_and_no_form_or_link_that_is_forbidden(
     console: Console, dana: Browser, viewer: Browser
 ):
-    ids = fill(console, console.acme.id)
-    deleted = console.add_field(name="Deleted")
-    console.core.fields.by(Author(ADMINISTRATOR)).delete_field(console.acme.id, deleted.id)
+    ids, acme = fill(console, console.acme.id), console.acme.id
+    deleted = console.add_field(name="Secret deleted")
+    console.core.fields.by(Author(ADMINISTRATOR)).delete_field(acme, deleted.id)
+    removed = EspField(name="secret removed", data_type=DataType.TEXT)
+    for reported in ([removed], []):
+        console.core.integrations.sync_fields(acme, ids["integration_id"], reported)
     opened: list[Response] = []
     for field_id in (ids["field_id"], deleted.id):
         for path in paths("GET", {**ids, "field_id": field_id}):
@@ -120,25 +124,34 @@ def test_a_viewer_opens_no_page_with_a_form_or_a_link_that_is_forbidden(
                 opened.append(page)
 
     assert len(opened) > 20
+    assert {page.path for page in opened if "secret" not in page.text.lower()} == {
+        f"{console.settings}/sessions"
+    }
     forms = {urljoin(page.path, f.action) for page in opened for f in page.forms if f.is_post}
     links = {urljoin(page.path, link) for page in opened for link in page.links.values()}
     assert [path for path in forms if not is_open_to_viewers(path)] == []
     assert [path for path in links if viewer.get(path).status == 403] == []
+    page = viewer.get(f"{console.fields}/{ids['field_id']}")
+    assert "Your role in this organization is viewer" in page.text
+
+
+def test_a_viewer_opens_no_page_that_is_only_a_form(
+    console: Console, dana: Browser, viewer: Browser
+):
+    ids = fill(console, console.acme.id)
+    forms = set(paths("GET", ids)) & set(paths("POST", ids))
+    integration = f"{console.settings}/integrations/{ids['integration_id']}"
+
+    opened = {path for path in forms if viewer.get(path).status != 403}
+
+    assert {path for path in opened if not is_open_to_viewers(path)} == {
+        f"{integration}/names",
+        f"{integration}/removed",
+    }
 
 
 def is_open_to_viewers(path: str) -> bool:
     return "/o/" not in path or any(part in path for part in OPEN_TO_VIEWERS)
-
-
-def test_a_viewer_sees_fields_without_buttons(console: Console, dana: Browser, viewer: Browser):
-    field = console.add_field(name="City")
-    page = viewer.get(f"{console.fields}/{field.id}")
-
-    assert "New manual field" not in viewer.get(console.fields).links
-    assert "Edit field" not in page.links
-    assert "Your role in this organization is viewer" in page.text
-    for path in ("new", f"{field.id}/edit", f"{field.id}/delete"):
-        assert viewer.get(f"{console.fields}/{path}").status == 403
 
 
 def test_a_role_holds_from_the_next_request(console: Console, dana: Browser):

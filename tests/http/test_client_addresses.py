@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.entrypoints.http.client_addresses import ClientAddresses, Sender
+from recipient_fields.testing.examples import in_pairs
 
 from ..support.growth import assert_grows_linearly
 
@@ -138,18 +139,16 @@ def test_a_malformed_element_counts_as_the_proxy_that_sent_it(element: str):
     assert through(None, f"for=192.0.2.66, {element}, for={INNER}") == INNER
 
 
-@pytest.mark.parametrize(
-    "spoofed",
-    [
+@in_pairs(
+    spoofed=[
         *("192.0.2.66", "10.0.0.9", "unknown", "", ",,,", '"', "\\", "for=192.0.2.66"),
         *('for="192.0.2.66', 'for=192.0.2.66;x="', '"for=192.0.2.66', 'for="a\\"'),
         *('for=192.0.2.66;host="a, ', "x" * LARGEST, "," * LARGEST, '"' * LARGEST, ";" * LARGEST),
         ", ".join(["10.0.0.9"] * 5_000),
         ", ".join(["for=10.0.0.9"] * 5_000),
     ],
-    ids=lambda text: text[:30],
+    client=[CLIENT, "2001:db8::1"],
 )
-@pytest.mark.parametrize("client", [CLIENT, "2001:db8::1"])
 def test_entries_that_the_client_sends_are_ignored(spoofed: str, client: str):
     node = f'"[{client}]:4711"' if ":" in client else client
 

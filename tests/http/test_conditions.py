@@ -6,50 +6,48 @@ from collections.abc import Callable
 
 import pytest
 
+from recipient_fields.testing.examples import in_pairs
+
 from .api import FIELDS, Api, ApiResponse
 
 CITY = {"name": "City", "data_type": "text"}
-WRITES = ("PATCH", "PUT", "PUT by id", "DELETE")
+TOWN = {**CITY, "name": "Town"}
+Write = Callable[..., ApiResponse]
+WRITES: dict[str, Write] = {
+    "PATCH": lambda api, _, **headers: api.patch("city", {"name": "Town"}, **headers),
+    "PUT": lambda api, _, **headers: api.put("city", TOWN, **headers),
+    "PUT by id": lambda api, city, **headers: api.put(city["id"], TOWN, **headers),
+    "DELETE": lambda api, _, **headers: api.delete("city", **headers),
+}
+each_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 
 
-@pytest.fixture(params=WRITES)
-def write(request: pytest.FixtureRequest, api: Api, city) -> Callable[..., ApiResponse]:
-    town = {**CITY, "name": "Town"}
-    return {
-        "PATCH": lambda **headers: api.patch("city", {"name": "Town"}, **headers),
-        "PUT": lambda **headers: api.put("city", town, **headers),
-        "PUT by id": lambda **headers: api.put(city["id"], town, **headers),
-        "DELETE": lambda **headers: api.delete("city", **headers),
-    }[request.param]
+@in_pairs(form=["{}", '"a", {}', '{} , "b"', ',"a",,{},', "\t{} ", 'W/"a",{}', "*"], write=WRITES)
+def test_a_change_of_the_expected_version_succeeds(api: Api, city, write: Write, form: str):
+    assert write(api, city, if_match=form.format(api.get("city").etag)).status in {200, 204}
 
 
-@pytest.mark.parametrize(
-    "form", ["{}", '"a", {}', '{} , "b"', ',"a",,{},', "\t{} ", 'W/"a",{}', "*"]
-)
-def test_a_change_of_the_expected_version_succeeds(api: Api, write, form: str):
-    assert write(if_match=form.format(api.get("city").etag)).status in {200, 204}
-
-
-@pytest.mark.parametrize("form", ['"a"', '""', '"a", "b"', "W/{}", 'W/{}, "a"'])
-def test_a_change_of_another_version_is_rejected(api: Api, write, form: str):
+@in_pairs(form=['"a"', '""', '"a", "b"', "W/{}", 'W/{}, "a"'], write=WRITES)
+def test_a_change_of_another_version_is_rejected(api: Api, city, write: Write, form: str):
     before, etag = api.state(), api.get("city").etag
-    response = write(if_match=form.format(etag))
+    response = write(api, city, if_match=form.format(etag))
     assert response.status_and_code == (412, "precondition_failed")
     assert response.etag == etag
     assert api.state() == before
 
 
-@pytest.mark.parametrize("form", ["{}", "W/{}", '"a", {}', "*"])
-def test_a_change_of_an_excluded_version_is_rejected(api: Api, write, form: str):
+@in_pairs(form=["{}", "W/{}", '"a", {}', "*"], write=WRITES)
+def test_a_change_of_an_excluded_version_is_rejected(api: Api, city, write: Write, form: str):
     before, etag = api.state(), api.get("city").etag
-    response = write(if_none_match=form.format(etag))
+    response = write(api, city, if_none_match=form.format(etag))
     assert response.status_and_code == (412, "precondition_failed")
     assert response.etag == etag
     assert api.state() == before
 
 
-def test_a_change_of_a_version_that_is_not_excluded_succeeds(write):
-    assert write(if_none_match='"a"').status in {200, 204}
+@each_write
+def test_a_change_of_a_version_that_is_not_excluded_succeeds(api: Api, city, write: Write):
+    assert write(api, city, if_none_match='"a"').status in {200, 204}
 
 
 def test_an_entity_tag_is_valid_for_one_change(api: Api, city):
@@ -65,8 +63,9 @@ def test_the_precondition_applies_even_if_nothing_would_change(api: Api, city):
     assert api.patch("city", {}, if_match=api.get("city").etag).status == 200
 
 
-def test_the_entity_tag_of_another_field_does_not_match(api: Api, write):
-    assert write(if_match=api.put("town", CITY).etag).status == 412
+@each_write
+def test_the_entity_tag_of_another_field_does_not_match(api: Api, city, write: Write):
+    assert write(api, city, if_match=api.put("town", CITY).etag).status == 412
 
 
 def test_a_missing_field_gets_404_with_any_precondition(api: Api):
@@ -81,12 +80,13 @@ def test_a_field_of_another_origin_gets_403_with_any_precondition(api: Api, fore
         assert api.delete("shop", if_match=expected).status == 403
 
 
-@pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
-@pytest.mark.parametrize(
-    "value",
-    ["", " ", "a", '"a', 'a"', "'a'", '"a" "b"', '*, "a"', '"a", *', "**", 'w/"a"', 'W/ "a"', ",",
-     '"a\u00e9" x', '"a b"', "1-1-19c"],
-)  # fmt: skip
+@in_pairs(
+    value=[
+        *("", " ", "a", '"a', 'a"', "'a'", '"a" "b"', '*, "a"', '"a", *', "**", 'w/"a"', 'W/ "a"'),
+        *(",", '"a\u00e9" x', '"a b"', "1-1-19c"),
+    ],
+    header=["If-Match", "If-None-Match"],
+)
 def test_a_malformed_precondition_is_rejected(api: Api, city, header: str, value: str):
     body = '{"recipient_field": {"name": "Town", "data_type": "text"}}'
     before = api.state()

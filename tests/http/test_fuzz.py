@@ -6,8 +6,11 @@ import json
 from urllib.parse import quote
 
 import pytest
+from attrs import fields
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from recipient_fields.application.fields.documents import FieldDocument
 
 from .api import (
     BATCHES,
@@ -42,23 +45,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_TEXT, inner, max_size=4),
     max_leaves=10,
 )
-MEMBERS = st.sampled_from(
-    [
-        "name",
-        "key",
-        "data_type",
-        "allowed_values",
-        "insertable",
-        "custom_insertion_code",
-        "custom_value_expression",
-        "id",
-        "source",
-        "integration_id",
-        "esp_field_name",
-        "created_at",
-        "updated_at",
-    ]
-)
+MEMBERS = st.sampled_from([member.name for member in fields(FieldDocument)])
 FIELD = st.fixed_dictionaries(
     {}, optional={"name": st.text(max_size=9), "data_type": st.sampled_from(["text", "number"])}
 )
@@ -90,21 +77,8 @@ OPERATIONS = VALUES | st.builds(
 )
 TOKENS = st.sampled_from(
     [
-        "city",
-        "size",
-        '"Rome"',
-        "3",
-        "date",
-        "and",
-        "or",
-        "not",
-        "(",
-        ")",
-        "=",
-        "<=",
-        "in",
-        "is",
-        "set",
+        *("city", "size", '"Rome"', "3", "date", "and", "or", "not"),
+        *("(", ")", "=", "<=", "in", "is", "set"),
     ]
 )
 TREES = st.recursive(
@@ -136,16 +110,8 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 LIKELY = st.sampled_from(
     [
-        "*",
-        "*/*",
-        "application/json",
-        'W/"a"',
-        '"a", "b"',
-        "Bearer a",
-        ";q=",
-        "a/b;q=1;q=0",
-        ",",
-        '"',
+        *("*", "*/*", "application/json", 'W/"a"', '"a", "b"', "Bearer a"),
+        *(";q=", "a/b;q=1;q=0", ",", '"'),
     ]
 )
 

@@ -11,7 +11,11 @@ from .conftest import CHANNELS, Harness
 
 REPLACEMENT = {"name": "Shop", "data_type": "text"}
 BODIES = {"PATCH": enveloped({"name": "Store"}), "PUT": enveloped(REPLACEMENT)}
-VERBS = ("GET", "HEAD", "PATCH", "PUT", "DELETE")
+REQUESTS = (
+    *((verb, "") for verb in ("GET", "HEAD", "PATCH", "PUT", "DELETE")),
+    *(("GET", "/changes"), ("GET", "/codes"), ("POST", "/restore")),
+)
+"""The method of each request for a field, and the end of its path."""
 MISSING = FieldId(999)
 
 
@@ -23,48 +27,42 @@ def other_field(
     return harness.add_field(bakery, CHANNELS[request.param]).id
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_by_id_the_response_is_that_of_a_missing_field(
-    api: Api, brewery: Api, other_field: FieldId, verb: str
+def responses(client: Api, reference: object, **headers: str) -> dict[tuple[str, str], object]:
+    """Send each request for a field, and return the responses.
+
+    PUT by the key of a missing field creates it.
+    """
+    return {
+        (verb, end): client.send(
+            verb, f"{FIELDS}/{reference}{end}", BODIES.get(verb, ""), **headers
+        ).without_request_id
+        for verb, end in REQUESTS
+        if verb != "PUT" or isinstance(reference, int)
+    }
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"if_match": "*"}, {"if_none_match": "*"}],
+    ids=["without a precondition", "if it exists", "if it does not exist"],
+)
+def test_each_response_is_that_of_a_missing_field(
+    api: Api, brewery: Api, other_field: FieldId, headers: dict[str, str]
 ):
     before = api.state()
-    body = BODIES.get(verb, "")
-    responses = [brewery.send(verb, f"{FIELDS}/{one}", body) for one in (other_field, MISSING)]
-    assert responses[0].status == 404
-    assert responses[0].without_request_id == responses[1].without_request_id
+    missing = responses(brewery, MISSING, **headers)
+    assert responses(brewery, other_field, **headers) == missing
+    assert responses(brewery, "shop", **headers) == responses(brewery, "missing", **headers)
+    assert brewery.get(other_field).status == brewery.get("shop").status == 404
     assert api.state() == before
-
-
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "PUT"])
-def test_by_key_the_response_is_that_of_a_missing_field(
-    api: Api, brewery: Api, other_field, verb: str
-):
-    before = api.state()
-    body = BODIES.get(verb, "")
-    responses = [brewery.send(verb, f"{FIELDS}/{key}", body) for key in ("shop", "missing")]
-    assert responses[0].status == 404
-    assert responses[0].without_request_id == responses[1].without_request_id
-    assert api.state() == before
-
-
-@pytest.mark.parametrize("headers", [{"if_match": "*"}, {"if_none_match": "*"}])
-@pytest.mark.parametrize("verb", VERBS)
-def test_preconditions_do_not_reveal_the_field(
-    api: Api, brewery: Api, other_field, verb: str, headers
-):
-    body = BODIES.get(verb, "")
-    responses = [
-        brewery.send(verb, f"{FIELDS}/{one}", body, **headers) for one in (other_field, MISSING)
-    ]
-    assert responses[0].without_request_id == responses[1].without_request_id
 
 
 def test_the_entity_tag_of_the_field_does_not_reveal_it(
     api: Api, brewery: Api, other_field: FieldId
 ):
     etag = api.get(other_field).etag
-    responses = [brewery.get(one, if_none_match=etag) for one in (other_field, MISSING)]
-    assert responses[0].without_request_id == responses[1].without_request_id
+    known, missing = (brewery.get(one, if_none_match=etag) for one in (other_field, MISSING))
+    assert known.without_request_id == missing.without_request_id
 
 
 def test_put_by_its_key_creates_a_field_of_the_caller(api: Api, brewery: Api, other_field: FieldId):

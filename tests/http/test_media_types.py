@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from recipient_fields.testing.examples import in_pairs
+
 from ..support.growth import assert_grows_linearly
 from .api import FIELDS, Api, enveloped
 
@@ -56,8 +58,7 @@ TARGETS = {"POST": FIELDS, "PATCH": f"{FIELDS}/city", "PUT": f"{FIELDS}/city"}
 MERGE_PATCH = "application/merge-patch+json"
 
 
-@pytest.mark.parametrize("method", TARGETS)
-@pytest.mark.parametrize("media_type", JSON)
+@in_pairs(media_type=JSON, method=list(TARGETS))
 def test_a_body_must_be_json_in_utf_8(api: Api, city, method: str, media_type: str):
     response = api.send(method, TARGETS[method], BODY, content_type=media_type)
     assert response.status in {200, 201}
@@ -78,8 +79,7 @@ def test_a_body_without_a_content_type_is_rejected(api: Api, city, method: str):
     assert response.status_and_code == (415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("method", TARGETS)
-@pytest.mark.parametrize("encoding", ["gzip", "identity", "br", "aws-chunked", ""])
+@in_pairs(encoding=["gzip", "identity", "br", "aws-chunked", ""], method=list(TARGETS))
 def test_an_encoded_body_is_rejected(api: Api, city, method: str, encoding: str):
     response = api.send(method, TARGETS[method], BODY, content_encoding=encoding)
     assert response.status_and_code == (415, "unsupported_media_type")
@@ -151,8 +151,7 @@ NOT_ACCEPTED = [
 ]
 
 
-@pytest.mark.parametrize("accept", ACCEPTED)
-@pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city", "/healthz", "/readyz"])
+@in_pairs(accept=ACCEPTED, path=[FIELDS, f"{FIELDS}/city", "/healthz", "/readyz"])
 def test_a_client_that_accepts_json_gets_json(api: Api, city, path: str, accept: str | None):
     assert api.send("GET", path, accept=accept).status == 200
 

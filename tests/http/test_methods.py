@@ -100,7 +100,7 @@ def test_head_is_rejected_if_get_is(api: Api, path: str):
 @each_read
 def test_a_current_entity_tag_gets_304(api: Api, city, path: str):
     etag = api.send("GET", path).etag
-    for form in ("{}", "W/{}", '"a", {}', "*"):
+    for form in ("{}", "W/{}", '"a", {}', '{},W/"b"', '"a" ,\t{}', "*"):
         for method in ("GET", "HEAD"):
             response = api.send(method, path, if_none_match=form.format(etag))
             assert (response.status, response.etag) == (304, etag)

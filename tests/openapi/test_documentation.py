@@ -13,6 +13,7 @@ from attrs import evolve
 
 from recipient_fields.entrypoints.http.openapi import reference_page as documentation
 from recipient_fields.entrypoints.http.openapi.reference_page import PAGE_FILES
+from recipient_fields.testing.examples import in_pairs
 
 from .conftest import ApiClient, Service
 
@@ -84,9 +85,7 @@ BROWSERS = [
 ]
 
 
-@pytest.mark.parametrize("accept", BROWSERS)
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("path", ["/", "/?utm_source=mail"])
+@in_pairs(accept=BROWSERS, method=["GET", "HEAD"], path=["/", "/", "/?utm_source=mail"])
 def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
     keyless_client: ApiClient, method: str, path: str, accept: str
 ):

@@ -131,14 +131,13 @@ def must_be_created(code: FieldCode) -> bool:
 @click.command(cls=Command)
 @target_options
 @json_option
-@click.pass_context
-def export(ctx: click.Context, organization: str | None, url: str | None, *, as_json: bool) -> None:
+def export(organization: str | None, url: str | None, *, as_json: bool) -> None:
     """Print the document that defines the API-managed fields, in YAML.
 
     `recipient-fields plan` and `recipient-fields apply` read it. The same fields always
     produce the same document. Without --url, it contains the names that are set at integrations.
     """
-    with open_target(ctx, organization, url) as target:
+    with open_target(organization, url) as target:
         catalog = target.fields.list_fields(target.organization_id)
         document = render_field_document(catalog.fields, target.list_integrations())
     print_document(document, as_json=as_json)

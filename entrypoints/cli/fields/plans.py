@@ -125,11 +125,9 @@ def plan(
     FILE is the document, in YAML or JSON. The command changes nothing. The exit status is 0
     if there is nothing to do, 3 if there are changes, and 1 if a change is refused.
     """
-    opening = open_target(
-        ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
-    )
+    opening = open_target(organization, url, field_limit=field_limit, catalog_size=catalog_size)
     document = _read_document(file.name, file.read(), replace)
-    _require_storage(ctx, document.names)
+    _require_storage(document.names)
     with opening as target:
         planned = _plan(target, document, replace, prune=prune)
         planned = _guarded(planned, ContentGuard(content, broken), target)
@@ -157,9 +155,7 @@ def plan(
 @content_options
 @audit_log_option
 @yes_option
-@click.pass_context
 def apply(
-    ctx: click.Context,
     file: BinaryIO,
     organization: str | None,
     url: str | None,
@@ -179,9 +175,7 @@ def apply(
     organization has changed since the plan, the command changes nothing. A plan needs --content
     again, because files change.
     """
-    opening = open_target(
-        ctx, organization, url, field_limit=field_limit, catalog_size=catalog_size
-    )
+    opening = open_target(organization, url, field_limit=field_limit, catalog_size=catalog_size)
     written = file.read()
     with reporting_violations(
         f"{name_of(file)} is not a valid plan. Write it with `recipient-fields plan --out`.",
@@ -191,7 +185,7 @@ def apply(
     if saved is not None and (prune or replace):
         raise click.UsageError("A plan is applied as it is: omit --prune and --replace.")
     document = _read_document(file.name, written, replace) if saved is None else CatalogDocument()
-    _require_storage(ctx, document.names if saved is None else saved[1])
+    _require_storage(document.names if saved is None else saved[1])
     with opening as target:
         planned = _plan(target, document, replace, saved, prune=prune)
         planned = _guarded(planned, ContentGuard(content, broken), target)
@@ -232,9 +226,9 @@ def _guarded(plan: Plan, guard: ContentGuard, target: FieldTarget) -> Plan:
     return plan.refuse(refusals)
 
 
-def _require_storage(ctx: click.Context, names: object) -> None:
+def _require_storage(names: object) -> None:
     """Reject the names of a document or a plan for a service, whose API can't set them."""
-    if names and selects_service(ctx):
+    if names and selects_service(click.get_current_context()):
         raise click.ClickException(
             "--url can't set the names in `integrations`, so nothing was changed. Use --storage and"
             " --organization. Or remove this section, and set the names on the machine of the"

@@ -121,7 +121,7 @@ def check(
         additional_advice="add --additional",
         integration_advice="add --integration with its id",
     )
-    with open_target(ctx, organization, url) as target:
+    with open_target(organization, url) as target:
         names = target.read_names()
     reader = ctx.with_resource(open_recipients(file, file.name, file_options))
     report = _check(RecipientList.of(reader, names, options), file, out, rejects)
@@ -276,7 +276,7 @@ def infer(
     require_columns(file.name, integration)
     names = None
     if organization is not None or url is not None:
-        with open_target(ctx, organization, url) as target:
+        with open_target(organization, url) as target:
             names = target.read_names()
     elif integration is not None:
         raise click.UsageError("--integration requires --organization or --url.")
@@ -340,12 +340,9 @@ def recipients() -> None:
 @recipients.command()
 @target_options
 @option("--additional", is_flag=True, help="Accept members that are not recipient fields.")
-@click.pass_context
-def schema(
-    ctx: click.Context, organization: str | None, url: str | None, *, additional: bool
-) -> None:
+def schema(organization: str | None, url: str | None, *, additional: bool) -> None:
     """Print the JSON Schema of a recipient's data."""
-    described = _read_schema(ctx, organization, url, additional=additional)
+    described = _read_schema(organization, url, additional=additional)
     print_line(json.dumps(render_json_schema(described), indent=2, ensure_ascii=False))
 
 
@@ -357,13 +354,12 @@ def schema(
     required=True,
     help="The language of the types.",
 )
-@click.pass_context
-def types(ctx: click.Context, organization: str | None, url: str | None, language: str) -> None:
+def types(organization: str | None, url: str | None, language: str) -> None:
     """Print the type of a recipient's data: a Python TypedDict or a TypeScript interface.
 
     The same fields always produce the same types.
     """
-    rendered = _RENDERERS[language](_read_schema(ctx, organization, url))
+    rendered = _RENDERERS[language](_read_schema(organization, url))
     print_bytes(rendered.encode("utf-8"))
 
 
@@ -372,8 +368,8 @@ recipients.add_command(infer)
 
 
 def _read_schema(
-    ctx: click.Context, organization: str | None, url: str | None, *, additional: bool = False
+    organization: str | None, url: str | None, *, additional: bool = False
 ) -> RecipientSchema:
-    with open_target(ctx, organization, url) as target:
+    with open_target(organization, url) as target:
         names = target.read_names()
     return RecipientSchema.of(names.fields, additional=additional, definitions=names.definitions)

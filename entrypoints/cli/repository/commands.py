@@ -98,7 +98,7 @@ def check(
     options = ContentOptions(
         esp=esp, native=native, include=include, literals=literals, strict=strictness(report)
     )
-    checker = FileChecker(_source(ctx, organization, url, snapshot), options)
+    checker = FileChecker(_source(organization, url, snapshot), options)
     files = list(checker.find_files(paths or [STANDARD_INPUT]))
     report_findings(ctx, checker, check_files(checker, files), files, report)
 
@@ -153,13 +153,11 @@ def strictness(report: ReportOptions) -> Strict:
     return chosen_strictness(allow_mistakes=report["allow_mistakes"], strict=report["strict"])
 
 
-def _source(
-    ctx: click.Context, organization: str | None, url: str | None, snapshot: str | None
-) -> FieldSource:
+def _source(organization: str | None, url: str | None, snapshot: str | None) -> FieldSource:
     """Return the source that the options select, or none."""
     if snapshot is not None:
         return FieldSource(snapshot=snapshot)
-    if selects_service(ctx):
+    if selects_service(click.get_current_context()):
         return FieldSource(url=url)
     return FieldSource(organization)
 
@@ -199,7 +197,7 @@ def uses(
     reported, and the exit status is 3 then.
     """
     options = ContentOptions(esp=esp, native=native, include=include)
-    checker = FileChecker(_source(ctx, organization, url, snapshot), options)
+    checker = FileChecker(_source(organization, url, snapshot), options)
     files = list(checker.find_files(paths or [STANDARD_INPUT]))
     found: dict[str, list[tuple[str, FieldUse]]] = {}
     is_complete = True
@@ -270,14 +268,13 @@ def _render_uses(
     metavar="FILE",
     help="The file, such as recipient-fields.lock.json.",
 )
-@click.pass_context
-def snapshot(ctx: click.Context, organization: str | None, url: str | None, out: str) -> None:
+def snapshot(organization: str | None, url: str | None, out: str) -> None:
     """Write the fields of all sources and their names at each integration to a file.
 
     Commit the file: with it, `check` and `content check` need no storage and no network.
     """
     taken_at = system_clock()
-    with open_target(ctx, organization, url) as target:
+    with open_target(organization, url) as target:
         names = target.read_names()
     with complete_outputs() as outputs:
         outputs.open(out).write(render_snapshot(FieldSnapshot(taken_at, names)))

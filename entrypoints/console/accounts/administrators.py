@@ -60,12 +60,11 @@ class AdministratorInvitation(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
-        _send_form(self, req, resp, email="", role=Role.VIEWER.value)
+        _send_form(self, req, resp, Role.VIEWER.value)
 
     def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
-        form = visit(req).form
-        _send_form(self, req, resp, email=form.text("email"), role=form.text("role"))
+        _send_form(self, req, resp)
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Invite the administrator, and show the link once."""
@@ -77,8 +76,7 @@ class AdministratorInvitation(Page):
                     visit(req).organization.id, email, parsed
                 )
         except (InvalidAdministrator, LastAdministrator) as refused:
-            errors = _form_errors(refused, "email")
-            _send_form(self, req, resp, email=email, role=role, errors=errors)
+            _send_form(self, req, resp, errors=_form_errors(refused, "email"))
             return
         _send_invited(self, req, resp, invited)
 
@@ -133,14 +131,7 @@ class RoleChange(Page):
         """Show the form."""
         administrator = _get(self.core, req, administrator_id)
         role = administrator.role_in(visit(req).organization.id)
-        _send_form(
-            self,
-            req,
-            resp,
-            email=administrator.email.text,
-            role="" if role is None else role.value,
-            administrator=administrator,
-        )
+        _send_form(self, req, resp, "" if role is None else role.value, administrator)
 
     def on_post(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Change the role."""
@@ -151,15 +142,8 @@ class RoleChange(Page):
                 visit(req).organization.id, administrator.id, _parse_role(role)
             )
         except (InvalidAdministrator, LastAdministrator) as refused:
-            _send_form(
-                self,
-                req,
-                resp,
-                email=administrator.email.text,
-                role=role,
-                administrator=administrator,
-                errors=_form_errors(refused, "role"),
-            )
+            errors = _form_errors(refused, "role")
+            _send_form(self, req, resp, administrator=administrator, errors=errors)
             return
         flash = Flash("", administrator.email.text, f" has the role {role} now.")
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
@@ -245,21 +229,24 @@ def _send_form(
     page: Page,
     req: Request,
     resp: Response,
-    *,
-    email: str,
-    role: str,
+    role: str | None = None,
     administrator: Administrator | None = None,
+    *,
     errors: FormErrors = NO_ERRORS,
 ) -> None:
-    """Send the form of an invitation, or of the role of an administrator."""
+    """Send the form of an invitation, or of the role of an administrator, with the entered inputs.
+
+    A `role` replaces the entered one.
+    """
+    form = visit(req).form
     page.pages.send(
         req,
         resp,
         "administrators/form.html",
         status=errors.status,
         administrator=administrator,
-        email=email,
-        role=role,
+        email=form.text("email") if administrator is None else administrator.email.text,
+        role=form.text("role") if role is None else role,
         roles=ROLE_NAMES,
         errors=errors,
     )

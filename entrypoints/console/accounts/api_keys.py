@@ -195,12 +195,7 @@ class KeyInputs:
     @classmethod
     def of_form(cls, form: Form) -> KeyInputs:
         """Return the inputs of a form."""
-        return cls(
-            name=form.text("name"),
-            access=form.text("access"),
-            expiry=form.text("expiry"),
-            date=form.text("date"),
-        )
+        return cls(**{name: form.text(name) for name in _LABELS})
 
     def parse(self, now: datetime) -> tuple[Access, timedelta | None]:
         """Return the access and the lifetime. A key that expires on a date is valid on that day.

@@ -83,7 +83,7 @@ class SignIn(Page):
         if visit(req).session is not None:
             self.pages.redirect(req, resp, next_path(req, req.get_param("next") or ""))
             return
-        self._show(req, resp, email="", following=req.get_param("next") or "")
+        self._show(req, resp, req.get_param("next") or "")
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Check the password, and begin a session that replaces the current one."""
@@ -99,14 +99,7 @@ class SignIn(Page):
             retry_after: int | None = getattr(error, "retry_after", None)
             if retry_after is not None:
                 resp.set_header("Retry-After", str(retry_after))
-            self._show(
-                req,
-                resp,
-                email=form.text("email"),
-                following=form.text("next"),
-                kept=form.text(KEPT),
-                error=error,
-            )
+            self._show(req, resp, form.text("next"), error)
             return
         _begin_session(self, req, resp, signed_in)
         path = next_path(req, form.text("next"))
@@ -122,21 +115,19 @@ class SignIn(Page):
         self,
         req: Request,
         resp: Response,
-        *,
-        email: str,
         following: str,
-        kept: str = "",
         error: SignInFailed | SignInThrottled | PasswordHashingBusy | None = None,
     ) -> None:
+        form = visit(req).form
         self.pages.send(
             req,
             resp,
             "sign_in.html",
             status=HTTPStatus.OK if error is None else _STATUSES[type(error)],
-            email=email,
+            email=form.text("email"),
             next=following,
-            kept=kept,
-            notice=CONTINUE if kept else "",
+            kept=form.text(KEPT),
+            notice=CONTINUE if form.text(KEPT) else "",
             error=None if error is None else str(error),
         )
 

@@ -208,12 +208,11 @@ class IntegrationCreation(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
-        _send_form(self, req, resp, name="", esp="")
+        _send_form(self, req, resp)
 
     def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
-        form = visit(req).form
-        _send_form(self, req, resp, name=form.text("name"), esp=form.text("esp"))
+        _send_form(self, req, resp)
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Create the integration."""
@@ -225,14 +224,7 @@ class IntegrationCreation(Page):
                     visit(req).organization.id, esp=esp, name=form.text("name")
                 )
         except InvalidIntegration as invalid:
-            _send_form(
-                self,
-                req,
-                resp,
-                name=form.text("name"),
-                esp=form.text("esp"),
-                errors=FormErrors.of(invalid, _LABELS),
-            )
+            _send_form(self, req, resp, errors=FormErrors.of(invalid, _LABELS))
             return
         path = visit(req).path(f"{_LIST}/{created.id}")
         flash = Flash("The integration ", created.name, " was created. Sync it to add its fields.")
@@ -290,11 +282,11 @@ class IntegrationRenaming(Page):
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name of the integration."""
         integration = self._get(req, integration_id)
-        self._show(req, resp, integration, integration.name)
+        _send_form(self, req, resp, integration.name, integration)
 
     def on_continue(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name that was entered in an ended session."""
-        self._show(req, resp, self._get(req, integration_id), visit(req).form.text("name"))
+        _send_form(self, req, resp, integration=self._get(req, integration_id))
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Rename the integration."""
@@ -304,7 +296,8 @@ class IntegrationRenaming(Page):
                 integration.organization_id, integration.id, name
             )
         except InvalidIntegration as invalid:
-            self._show(req, resp, integration, name, FormErrors.of(invalid, _LABELS))
+            errors = FormErrors.of(invalid, _LABELS)
+            _send_form(self, req, resp, integration=integration, errors=errors)
             return
         path = visit(req).path(f"{_LIST}/{renamed.id}")
         flash = Flash("The integration ", renamed.name, " was renamed.", path)
@@ -312,24 +305,6 @@ class IntegrationRenaming(Page):
 
     def _get(self, req: Request, integration_id: IntegrationId) -> Integration:
         return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
-
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        integration: Integration,
-        name: str,
-        errors: FormErrors = NO_ERRORS,
-    ) -> None:
-        _send_form(
-            self,
-            req,
-            resp,
-            name=name,
-            esp=integration.esp,
-            integration=integration,
-            errors=errors,
-        )
 
 
 class IntegrationDeletion(Page):
@@ -633,21 +608,24 @@ def _send_form(
     page: Page,
     req: Request,
     resp: Response,
-    *,
-    name: str,
-    esp: str,
+    name: str | None = None,
     integration: Integration | None = None,
+    *,
     errors: FormErrors = NO_ERRORS,
 ) -> None:
-    """Send the form of a new integration, or of the one to rename."""
+    """Send the form of a new integration, or of the one to rename, with the entered inputs.
+
+    A `name` replaces the entered one.
+    """
+    form = visit(req).form
     page.pages.send(
         req,
         resp,
         "integrations/form.html",
         status=errors.status,
         integration=integration,
-        name=name,
-        esp=esp,
+        name=form.text("name") if name is None else name,
+        esp=form.text("esp") if integration is None else integration.esp,
         esps={each.esp: each.title for each in page.core.profiles},
         errors=errors,
     )

@@ -533,19 +533,6 @@ def test_ten_thousand_fields_can_be_deleted(audience: Audience, dana: Browser):
     assert audience.fields == {}
 
 
-def test_a_viewer_sees_integrations_and_no_button(audience: Audience, viewer: Browser):
-    audience.esp_reports(*AFTER)
-    listed, shown = viewer.get(audience.listed), viewer.get(audience.path)
-
-    assert "Main audience" in listed.text
-    assert "Provider Mailchimp" in shown.text
-    for page in (listed, shown):
-        assert [form.action for form in page.forms] == ["/console/sign-out"]
-        assert not page.links.keys() & {"Add integration", "Rename Main audience", "Rename"}
-    for each in (f"{audience.listed}/new", f"{audience.path}/edit", f"{audience.path}/delete"):
-        assert viewer.get(each).status == 403
-
-
 def test_an_integration_that_is_deleted_during_its_sync_is_missing(audience: Audience):
     def delete() -> None:
         if audience.integrations:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import DataType, OrganizationId
+from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, Integration, SetName
 
@@ -168,23 +168,3 @@ def test_the_change_has_its_author_in_the_audit_log(
     assert "Name of loyalty_tier at integration 1 set: by dana@acme.example, name TIER\n" in (
         caplog.text
     )
-
-
-def test_a_viewer_sees_names_and_changes_none(console: Console, viewer: Browser, path: str):
-    console.add_field(key="loyalty_tier")
-
-    page = viewer.get(path)
-
-    assert "loyalty_tier None No name" in page.text
-    assert "Set name" not in page.text
-
-
-def test_an_integration_of_another_organization_does_not_exist(
-    console: Console, dana: Browser, audience: Integration
-):
-    other = console.core.administration.create_organization("Other")
-    theirs = console.core.integrations.create_integration(
-        OrganizationId(other.id), esp=Esp("braze"), name="Theirs"
-    )
-
-    assert dana.get(f"{console.settings}/integrations/{theirs.id}/names").status == 404

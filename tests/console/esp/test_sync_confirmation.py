@@ -215,16 +215,3 @@ def test_forged_ids_restore_nothing(
 
     assert dana.submit(page, {"fields": forged}).status == status
     assert stored(console) == {**before, "shop": shop}
-
-
-def test_a_viewer_sees_removed_fields_and_restores_nothing(
-    console: Console, dana: Browser, viewer: Browser, path: str
-):
-    dana.submit(upload(dana, path, range(1, FIELDS)))
-    page = viewer.get(f"{path}/removed")
-
-    assert "F0 f0" in page.text
-    assert [form.action for form in page.forms] == ["/console/sign-out"]
-    inputs = dana.get(f"{path}/removed").form("fields").inputs
-    assert viewer.post(f"{path}/removed", inputs).status == 403
-    assert len(stored(console)) == FIELDS - 1

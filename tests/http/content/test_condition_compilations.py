@@ -15,6 +15,8 @@ from recipient_fields.domain.integrations import EspField
 from ..api import CONDITION_COMPILATIONS, Api, ApiResponse
 from ..conftest import Harness
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 TIER = {
     "name": "Loyalty tier",
     "data_type": "text",

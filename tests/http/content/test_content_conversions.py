@@ -13,6 +13,8 @@ from recipient_fields.domain.integrations import SetName
 from ..api import CONTENT_CONVERSIONS, Api, compact
 from ..conftest import Harness
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 KLAVIYO, BRAZE = {"esp": "klaviyo"}, {"esp": "braze"}
 
 

@@ -16,6 +16,8 @@ from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
 from ..conftest import Harness
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 TIER = {
     "name": "Loyalty tier",
     "data_type": "text",

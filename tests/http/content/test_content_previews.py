@@ -13,6 +13,8 @@ from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from ..api import CONTENT_PREVIEWS, RECIPIENT_CHECKS, Api, ApiResponse
 from ..conftest import Clock, Harness
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 CITY = {"name": "City", "data_type": "text"}
 VISITS = {"name": "Visits", "data_type": "number"}
 SPORT = {"name": "Sport", "data_type": "text", "allowed_values": ["sports", "dance"]}

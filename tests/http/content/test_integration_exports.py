@@ -15,6 +15,8 @@ from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
 from ..conftest import Harness
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 LIMIT = 4_194_304
 GREETING = "Dear {{recipient.fname}}"
 FNAME = [EspField(name="FNAME", data_type=DataType.TEXT)]
@@ -150,13 +152,12 @@ def test_an_export_that_makes_the_response_too_long_fails_alone(
     harness: Harness, reader: Api, bakery: OrganizationId
 ):
     """Mailchimp has no `and`, so its code repeats the else part."""
-    integrations = harness.core.integrations
-    lists = [create_integration(harness, bakery, Esp("mailchimp")) for _ in range(3)]
-    for each in lists:
-        integrations.sync_fields(bakery, each, FNAME)
-    braze = create_integration(harness, bakery, Esp("braze"))
-    integrations.sync_fields(bakery, braze, FNAME)
-    condition = " and ".join(['recipient.fname = "a"'] * 10)
+    esps = [*[Esp("mailchimp")] * 3, Esp("braze")]
+    *lists, braze = [create_integration(harness, bakery, esp) for esp in esps]
+    fields = [EspField(name=f"F{number}", data_type=DataType.TEXT) for number in range(10)]
+    for each in (*lists, braze):
+        harness.core.integrations.sync_fields(bakery, each, fields)
+    condition = " and ".join(f'recipient.f{number} = "a"' for number in range(10))
     content = f"{{{{#if {condition}}}}}x{{{{else}}}}{'y' * 180_000}{{{{/if}}}}"
     *fitting, too_long, last = exports(reader, content, [*lists, braze])
     assert {each["error"] for each in (*fitting, last)} == {None}

@@ -10,6 +10,8 @@ from recipient_fields.domain.esp import BUILT_IN
 
 from ..api import CONTENT_EXPORTS, Api, ApiResponse
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 LINK = '<p><a href="{{link.unsubscribe}}">Leave this list</a></p>'
 UNSUBSCRIBE = {
     "sfmc": "%%unsub_center_url%%",

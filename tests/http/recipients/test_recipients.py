@@ -12,6 +12,8 @@ from recipient_fields.domain import closest_match
 from ...support.growth import count_calls
 from ..api import RECIPIENT_CHECKS, RECIPIENT_SCHEMA, Api, ApiResponse
 
+STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
+
 QUOTED = "This is a text. Write the number 3 without quotes."
 TIER = {"name": "Loyalty tier", "data_type": "text", "allowed_values": ["gold", "silver"]}
 
