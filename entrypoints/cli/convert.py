@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -219,19 +220,16 @@ def convert_command(
             bare=bare,
         )
         codes = _read_codes(organization, {source, target})
+    profiles = installed_profiles()
+    convert_template = partial(
+        convert, read=source, write=target, options=options, codes=codes, profiles=profiles
+    )
     conversions: list[tuple[_Template, Conversion]] = []
     progress = Progress()
     for template in found:
         name = None if template.name == _INPUT else template.name
         with reporting_violations("Nothing was converted.", file=name, as_json=as_json):
-            converted = convert(
-                template.text,
-                read=source,
-                write=target,
-                options=options,
-                codes=codes,
-                profiles=installed_profiles(),
-            )
+            converted = convert_template(template.text)
         conversions.append((template, converted))
         progress.note(f"{len(conversions):,} of {counted(len(found), 'template')}")
     if as_json:

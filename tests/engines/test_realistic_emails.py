@@ -218,8 +218,9 @@ def test_an_email_shows_what_the_preview_shows(esp, engine, name):
         assert all(REASON.search(each.message) for each in refused.value.violations)
         return
     is_plain = (FILES / f"{name}.txt").exists()
-    for surface in (None, *((Surface.TEXT, Surface.SUBJECT) if is_plain else (Surface.HTML,))):
+    for surface in (None, Surface.TEXT, Surface.SUBJECT) if is_plain else (Surface.HTML,):
         email = Email.of(esp, EMAILS[name], surface)
+        assert is_plain or email.exported == Email.of(esp, EMAILS[name]).exported
         for recipient in RECIPIENTS:
             if email.is_excluded(recipient):
                 assert recipient not in ORDINARY

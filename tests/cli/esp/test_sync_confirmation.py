@@ -5,29 +5,29 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-from recipient_fields.application import OPERATOR_AUTHOR, Core
+from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.domain import (
     DataType,
     FieldDraft,
     FieldId,
     HistoryQuery,
-    OrganizationId,
     RecordedOperation,
 )
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, Integration
 
 from ...adapters.esp.accounts import BREVO, SECRET
-from ...support.command_line import CommandLine, Run, Script
+from ...support.command_line import Script
 from ...support.http_server import ReceivedRequest, Reply, stub_server
+from ..stories import Commands
 
 FIELDS = 50
 NOTHING = '{"fields": []}'
+SYNC = "integrations sync 1 --from -"
 
 
 def report(names: range) -> str:
@@ -35,32 +35,33 @@ def report(names: range) -> str:
     return json.dumps({"fields": fields})
 
 
+ONLY_ONE = report(range(1))
+
+
 @pytest.fixture
-def audience(cli: CommandLine, core: Core, acme: OrganizationId) -> Integration:
+def audience(commands: Commands) -> Integration:
     """Create an integration with 50 fields."""
-    created = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
-    run = cli(*sync_command(created), stdin=report(range(FIELDS)))
-    assert "50 created" in run.messages()
-    return core.integrations.get_integration(acme, created.id)
+    integrations, acme = commands.core.integrations, commands.organization
+    created = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
+    assert "50 created" in commands(SYNC, stdin=report(range(FIELDS))).messages()
+    return integrations.get_integration(acme, created.id)
 
 
-def sync_command(integration: Integration, *options: object, source: object = "-") -> list[Any]:
-    organization = ("--organization", integration.organization_id)
-    return ["integrations", "sync", integration.id, *organization, "--from", source, *options]
-
-
-def stored(core: Core, acme: OrganizationId) -> dict[str, FieldId]:
+def stored(commands: Commands) -> dict[str, int]:
     """Return the ids of the stored fields by key."""
-    return {field.key: field.id for field in core.fields.list_fields(acme).fields}
+    return {field["key"]: field["id"] for field in commands.stored}
+
+
+def integrations_of(commands: Commands) -> tuple[Integration, ...]:
+    return commands.core.integrations.list_integrations(commands.organization)
 
 
 def test_a_mistaken_sync_is_refused_then_confirmed_and_undone(
-    cli: CommandLine, core: Core, acme: OrganizationId, audience: Integration
+    commands: Commands, audience: Integration
 ) -> None:
-    before = stored(core, acme)
-    only_one = report(range(1))
+    before = stored(commands)
 
-    refused = cli(*sync_command(audience), stdin=only_one)
+    refused = commands(SYNC, stdin=ONLY_ONE)
     assert refused.status == 3
     assert "Would sync integration 1, Main list: 0 created, 0 updated, 49 removed" in refused.err
     assert refused.err.endswith(
@@ -68,88 +69,81 @@ def test_a_mistaken_sync_is_refused_then_confirmed_and_undone(
         " --allow-removals 49, or --yes for any number.\n"
     )
     assert refused.out.count("\nremoved  f") == 49
-    assert stored(core, acme) == before
-    assert core.integrations.list_integrations(acme) == (audience,)
+    assert stored(commands) == before
+    assert integrations_of(commands) == (audience,)
 
-    synced = cli(*sync_command(audience, "--allow-removals", 49), stdin=only_one)
+    synced = commands(f"{SYNC} --allow-removals 49", stdin=ONLY_ONE)
     assert synced.out == refused.out
     assert "Synced integration 1, Main list: 0 created, 0 updated, 49 removed" in synced.messages()
-    assert stored(core, acme).keys() == {"f0"}
+    assert stored(commands).keys() == {"f0"}
     undo = "recipient-fields integrations restore 1 --organization 1"
     assert f"To undo the removals: {undo}\n" in synced.err
 
-    restored = cli(*undo.split()[1:])
+    restored = commands.cli(*undo.split()[1:])
     assert "Restored 49 fields of integration 1, Main list." in restored.messages()
-    assert stored(core, acme) == before
-    again = cli(*undo.split()[1:])
+    assert stored(commands) == before
+    again = commands.cli(*undo.split()[1:])
     assert again.failure().startswith("There is nothing to restore: ")
 
 
 def test_the_undo_has_the_options_that_the_sync_had(
-    cli: CommandLine, core: Core, acme: OrganizationId, audience: Integration
+    commands: Commands, audience: Integration
 ) -> None:
-    before = stored(core, acme)
-    options = ("--yes", "--storage", cli.storage, "--catalog-size", 9)
+    before, storage = stored(commands), commands.cli.storage
 
-    synced = cli(*sync_command(audience, *options), stdin=report(range(1)))
+    synced = commands(f"{SYNC} --yes --storage {storage} --catalog-size 9", stdin=ONLY_ONE)
 
     undo = synced.err.partition("To undo the removals: recipient-fields ")[2]
-    assert shlex.split(undo)[-4:] == ["--storage", cli.storage, "--catalog-size", "9"]
-    cli(*shlex.split(undo))
-    assert stored(core, acme) == before
+    assert shlex.split(undo)[-4:] == ["--storage", storage, "--catalog-size", "9"]
+    commands.cli(*shlex.split(undo))
+    assert stored(commands) == before
 
 
 @pytest.mark.parametrize("removals", [0, 1, 9, 10, 50])
 def test_removals_need_a_confirmation(
-    cli: CommandLine, core: Core, acme: OrganizationId, audience: Integration, removals: int
+    commands: Commands, audience: Integration, removals: int
 ) -> None:
     names = range(removals, FIELDS) if removals < FIELDS else range(FIELDS, FIELDS + 1)
-    before = stored(core, acme)
+    reported, before = report(names), stored(commands)
 
-    refused = cli(*sync_command(audience, "--json"), stdin=report(names))
+    refused = commands(f"{SYNC} --json", stdin=reported)
     assert refused.status == (3 if removals else 0)
     assert len(json.loads(refused.out)["sync"]["removed"]) == removals
-    too_few = cli(
-        *sync_command(audience, "--allow-removals", max(removals - 1, 0)), stdin=report(names)
-    )
+    too_few = commands(f"{SYNC} --allow-removals {max(removals - 1, 0)}", stdin=reported)
     assert too_few.status == (3 if removals else 0)
-    assert stored(core, acme) == before
+    assert stored(commands) == before
 
-    run = cli(*sync_command(audience, "--allow-removals", removals, "--json"), stdin=report(names))
+    run = commands(f"{SYNC} --allow-removals {removals} --json", stdin=reported)
     assert len(run.document()["sync"]["removed"]) == removals
-    assert len(before.keys() - stored(core, acme)) == removals
+    assert len(before.keys() - stored(commands)) == removals
     # The plan is printed before the fields are removed.
     planned, _, result = run.err.partition("Synced ")
     assert planned.count("\nremoved  f") == removals
     assert f"{removals} removed" in result
 
 
-@pytest.mark.parametrize(("option", "status"), [((), 3), (("--yes",), 0)])
+@pytest.mark.parametrize(("option", "status"), [("", 3), ("--yes", 0)])
 def test_an_empty_report_is_rejected_unless_it_is_permitted(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
-    audience: Integration,
-    option: tuple[str, ...],
-    status: int,
+    commands: Commands, audience: Integration, option: str, status: int
 ) -> None:
-    for options in ((), ("--yes",), ("--dry-run",), ("--allow-removals", 50)):
-        assert cli(*sync_command(audience, *options), stdin=NOTHING).failure() == (
+    for options in ("", "--yes", "--dry-run", "--allow-removals 50"):
+        assert commands(f"{SYNC} {options}", stdin=NOTHING).failure() == (
             "The report has no fields, so nothing was changed. If the account has no fields, add"
             " --allow-empty."
         )
-    assert core.integrations.list_integrations(acme) == (audience,)
+    assert integrations_of(commands) == (audience,)
 
-    run = cli(*sync_command(audience, "--allow-empty", *option), stdin=NOTHING)
+    run = commands(f"{SYNC} --allow-empty {option}", stdin=NOTHING)
     assert run.status == status
-    assert len(stored(core, acme)) == (FIELDS if status else 0)
+    assert len(stored(commands)) == (FIELDS if status else 0)
 
 
-@pytest.mark.parametrize(("reply", "status"), [("n\n", 1), ("", 1), ("y\n", 0)])
+@pytest.mark.parametrize(
+    ("reply", "status"), [("n\n", 1), ("\x04", 1), ("y\n", 0)], ids=["no", "control-D", "yes"]
+)
 def test_at_a_terminal_the_plan_is_printed_before_the_question(
     script: Script,
-    core: Core,
-    acme: OrganizationId,
+    commands: Commands,
     audience: Integration,
     tmp_path: Path,
     reply: str,
@@ -157,10 +151,8 @@ def test_at_a_terminal_the_plan_is_printed_before_the_question(
 ) -> None:
     file = tmp_path / "report.json"
     file.write_text(report(range(9, FIELDS)))
-    # Control-D closes the input of a terminal.
-    exit_status, shown = script.at_a_terminal(
-        *sync_command(audience, source=file), reply=reply or "\x04"
-    )
+    command = f"integrations sync 1 --organization 1 --from {file}"
+    exit_status, shown = script.at_a_terminal(*command.split(), reply=reply)
 
     assert exit_status == status, shown
     question = "Remove 9 fields of integration 1, Main list, of organization 1, Acme? [y/N]: "
@@ -168,33 +160,32 @@ def test_at_a_terminal_the_plan_is_printed_before_the_question(
     assert plan.count("removed  f") == 9
     assert "removed  f" not in result
     assert ("9 removed" in result) is (status == 0)
-    assert len(stored(core, acme)) == (FIELDS if status else FIELDS - 9)
+    assert len(stored(commands)) == (FIELDS if status else FIELDS - 9)
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
+    commands: Commands,
     audience: Integration,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     as_json: bool,
 ) -> None:
     """While a person reads the plan, another field gets the key of a new one."""
-    report_file = tmp_path / "report.json"
-    report_file.write_text(report(range(1, FIELDS + 1)))
+    file = tmp_path / "report.json"
+    file.write_text(report(range(1, FIELDS + 1)))
     shown = []
 
     def confirm_later(question: str, **_: object) -> bool:
         shown.append(question)
         if len(shown) == 1:
-            core.fields.create_field(acme, FieldDraft(name="F50", data_type="text"))
+            draft = FieldDraft(name="F50", data_type="text")
+            commands.core.fields.create_field(commands.organization, draft)
         return True
 
     monkeypatch.setattr(click, "confirm", confirm_later)
-    options = ("--json",) if as_json else ()
-    run = cli(*sync_command(audience, *options, source=report_file), reply="y\n")
+    options = "--json" if as_json else ""
+    run = commands(f"integrations sync 1 --from {file} {options}", reply="y\n")
 
     assert len(shown) == 2
     changed = "The fields have changed since the plan was printed, so nothing was stored."
@@ -203,16 +194,15 @@ def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
     first, _, second = tables.partition("linked f50 to F50 (Mailchimp)")
     assert "created  f50  " in first
     assert "created  f" not in second
-    assert {"f50", "f50_1"} <= stored(core, acme).keys()
-    assert "f0" not in stored(core, acme)
+    assert {"f50", "f50_1"} <= stored(commands).keys()
+    assert "f0" not in stored(commands)
 
 
-def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(
-    cli: CommandLine, core: Core, acme: OrganizationId
-) -> None:
-    brevo = core.integrations.create_integration(acme, esp=Esp("brevo"), name="Newsletter")
+def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(commands: Commands) -> None:
+    integrations, acme = commands.core.integrations, commands.organization
+    brevo = integrations.create_integration(acme, esp=Esp("brevo"), name="Newsletter")
     old = EspField(name="OLD", data_type=DataType.TEXT)
-    core.integrations.sync_fields(acme, brevo.id, [old])
+    integrations.sync_fields(acme, brevo.id, [old])
     requests = []
 
     def handle(request: ReceivedRequest) -> Reply:
@@ -223,68 +213,64 @@ def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(
         environment = {"BREVO_API_KEY": SECRET, "BREVO_URL": server.url}
         settings = {f"RECIPIENT_FIELDS_{name}": value for name, value in environment.items()}
         sync = ("integrations", "sync", brevo.id, "--organization", acme)
-        assert cli(*sync, "--dry-run", **settings).status == 0
+        assert commands.cli(*sync, "--dry-run", **settings).status == 0
         reads, requests = requests, []
-        run = cli(*sync, reply="y\n", **settings)
+        run = commands.cli(*sync, reply="y\n", **settings)
 
     assert "1 removed" in run.messages()
     assert requests == reads
-    assert "old" not in stored(core, acme)
+    assert "old" not in stored(commands)
 
 
 def test_either_all_removals_are_permitted_or_a_number_of_them(
-    cli: CommandLine, acme: OrganizationId, audience: Integration
+    commands: Commands, audience: Integration
 ) -> None:
-    usage = cli(*sync_command(audience, "--yes", "--allow-removals", 1), stdin=report(range(1)))
-    assert usage.usage_error() == "Use either --yes or --allow-removals."
-    negative = cli(*sync_command(audience, "--allow-removals", -1), stdin=report(range(1)))
-    assert "-1 is not in the range x>=0" in negative.usage_error()
+    usage = commands(f"{SYNC} --yes --allow-removals 1", stdin=ONLY_ONE).usage_error()
+    assert usage == "Use either --yes or --allow-removals."
+    negative = commands(f"{SYNC} --allow-removals -1", stdin=ONLY_ONE).usage_error()
+    assert "-1 is not in the range x>=0" in negative
 
 
 class TestRestoringAField:
     @pytest.fixture
-    def removed(
-        self, cli: CommandLine, core: Core, acme: OrganizationId, audience: Integration
-    ) -> FieldId:
+    def removed(self, commands: Commands, audience: Integration) -> FieldId:
         """Remove one field, and return its id."""
-        field_id = stored(core, acme)["f0"]
-        cli(*sync_command(audience, "--yes"), stdin=report(range(1, FIELDS))).messages()
+        field_id = FieldId(stored(commands)["f0"])
+        commands(f"{SYNC} --yes", stdin=report(range(1, FIELDS))).messages()
         return field_id
 
-    def restore(self, cli: CommandLine, field_id: FieldId) -> Run:
-        return cli("fields", "restore", field_id, "--organization", 1)
-
     def test_a_removed_field_gets_its_id_and_key_back(
-        self, cli: CommandLine, core: Core, acme: OrganizationId, removed: FieldId
+        self, commands: Commands, removed: FieldId
     ) -> None:
-        assert "Restored field" in self.restore(cli, removed).messages()
-        field = core.fields.get_field(acme, removed)
+        assert "Restored field" in commands(f"fields restore {removed}").messages()
+        fields, acme = commands.core.fields, commands.organization
+        field = fields.get_field(acme, removed)
         assert (field.key, field.origin.integration_id, field.version) == ("f0", 1, 2)
         newest = HistoryQuery(descending=True, limit=1)
-        (record,) = core.fields.list_field_changes(acme, field.id, newest).records
+        (record,) = fields.list_field_changes(acme, field.id, newest).records
         assert (record.operation, record.author) == (RecordedOperation.RESTORED, OPERATOR_AUTHOR)
-        assert self.restore(cli, removed).failure() == f"Field {removed} is not deleted."
+        again = commands(f"fields restore {removed}").failure()
+        assert again == f"Field {removed} is not deleted."
 
     def test_the_next_sync_removes_it_again_after_a_confirmation(
-        self, cli: CommandLine, audience: Integration, removed: FieldId
+        self, commands: Commands, removed: FieldId
     ) -> None:
-        self.restore(cli, removed)
-        run = cli(*sync_command(audience), stdin=report(range(1, FIELDS)))
+        commands(f"fields restore {removed}")
+        run = commands(SYNC, stdin=report(range(1, FIELDS)))
         assert run.status == 3
         assert "removed  f0" in run.out
 
-    def test_its_key_must_be_free(
-        self, cli: CommandLine, core: Core, acme: OrganizationId, removed: FieldId
-    ) -> None:
-        holder = core.fields.create_field(acme, FieldDraft(name="F0", data_type="text"))
-        assert self.restore(cli, removed).failure() == (
+    def test_its_key_must_be_free(self, commands: Commands, removed: FieldId) -> None:
+        draft = FieldDraft(name="F0", data_type="text")
+        holder = commands.core.fields.create_field(commands.organization, draft)
+        assert commands(f"fields restore {removed}").failure() == (
             f"Field {holder.id} has the key of field {removed}. Delete field {holder.id} first."
         )
 
     def test_its_integration_must_exist(
-        self, cli: CommandLine, core: Core, acme: OrganizationId, removed: FieldId
+        self, commands: Commands, audience: Integration, removed: FieldId
     ) -> None:
-        core.integrations.delete_integration(acme, core.integrations.list_integrations(acme)[0].id)
-        assert self.restore(cli, removed).failure() == (
+        commands.core.integrations.delete_integration(commands.organization, audience.id)
+        assert commands(f"fields restore {removed}").failure() == (
             "The integration of this field was deleted, so the field can't be restored."
         )
