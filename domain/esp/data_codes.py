@@ -214,7 +214,7 @@ def _way_caveats(profile: Profile, sent_by: str | None) -> Caveats:
     if sent_by is None:
         message = f"{profile.title} reads event data from {way.sent_by}."
         if others:
-            message += f" For other messages, export with the option `sent_by`: {others}."
+            message += f" For other messages, use the option `sent_by`: {others}."
         yield WarningCode.EVENT_DATA, message
     if events.caveat is not None:
         yield WarningCode.EVENT_DATA, events.caveat

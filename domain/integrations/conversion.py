@@ -236,6 +236,7 @@ class _Conversion:
                 **dict(reader.find_blocks_to_keep(nodes)),
                 **dict(statements.find_halves(reader)),
                 **reader.poisoned,
+                **reader.poisoning,
             }
             if not refused.keys() <= self._refused.keys():
                 self._refused.update(refused)

@@ -298,7 +298,7 @@ def test_a_caveat_is_reported_once_with_its_places_and_the_options_of_the_comman
 
     assert run.err.count("The name of tier at Braze is assumed.") == 1
     assert "    Also: line 2, column 1.\n" in run.err
-    assert "export with the option `--sent-by`:" in run.err
+    assert "use the option `--sent-by`:" in run.err
     assert "`sent_by`" not in run.err
 
 

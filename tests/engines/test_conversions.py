@@ -295,6 +295,7 @@ SETS = {
     Esp("braze"): (
         *("custom_attribute.${extra}", "custom_attribute.${extra} != blank"),
         *("custom_attribute.${extra} == nil", "custom_attribute.${extra} != ''"),
+        *("custom_attribute.${extra} == empty", "nil != custom_attribute.${extra}"),
         "custom_attribute.${extra} and custom_attribute.${extra} != ''",
         "custom_attribute.${extra} != nil and custom_attribute.${extra} != ''",
     ),

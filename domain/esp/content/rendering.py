@@ -203,7 +203,10 @@ class Rendering:
     def _warn_of_html(self, start: int, insertion: Insertion) -> None:
         """Warn of texts that are not encoded for their place."""
         if insertion.needs_encoding and self._places.is_in_query(start):
-            message = "A text in the query of a link must be encoded. Write `| url` after its key."
+            message = (
+                "A text in the query of a link must be encoded. Add `| url` to it in content, or"
+                f" write the filter of {self._title}."
+            )
             self._report.warn(start, WarningCode.UNENCODED_VALUE, message)
         if insertion.html_caveat is not None:
             self._report.warn(start, WarningCode.HTML_IN_VALUES, insertion.html_caveat)

@@ -87,7 +87,6 @@ _UNKNOWN_TYPE = "No tag shows the type of {key}. "
 _GIVE_TYPE = "Give it, or write the condition."
 _PRESENT = "This code reads {values} in {{key}} as a value, and {{title}} as none."
 _ABSENT = "This code reads {values} in {{key}} as no value, and {{title}} as one."
-_EMPTY = "`empty` also equals an empty list, which content does not. Write this condition."
 _REPLACED = "The default in this test replaces {value} in {{key}} at {{title}}, too."
 _NOT_IN = "For a value of {key} that is missing or null, `not in` does not hold at {title}."
 _LIST = "If {key} is a list at {title}, this tests its items. Here, it tests a part of a text."
@@ -159,7 +158,7 @@ class Conditions:
             case Operation(operator, (Literal(), Literal())) if operator in _OPERATORS:
                 raise ByHand(_TEST)
             case Operation(operator, (Literal() as left, right)) if operator in _OPERATORS:
-                return self._comparison(_FLIPPED[operator], right, left)
+                return self._condition(Operation(_FLIPPED[operator], (right, left)))
             case Operation(operator, (left, Literal() as right)) if operator in _OPERATORS:
                 return self._comparison(operator, left, right)
             case Operation() | Literal():
@@ -300,9 +299,6 @@ class Conditions:
         if operator not in {"==", "!="}:
             raise ByHand(_TEST)
         source = self._operand(left)
-        is_text = self._values.fields.type_of(source) is DataType.TEXT
-        if right.value is Special.EMPTY and not is_text:
-            raise ByHand(_EMPTY)
         falsy = {Falsy.MISSING} if right.value is None else {Falsy.EMPTY_TEXT}
         if not self._values.profile.conditions.presences or _shows_nothing_for_null(left):
             falsy = {*_IN_CONTENT.falsy}

@@ -63,7 +63,7 @@ MAX_CHOICE = 50
 _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _LITERAL = "The text in this tag would be read as code. Write it in another way."
-_READ_BY_HAND = "A tag that is by hand reads the variable `{name}`."
+_READ_BY_HAND = "The tag in line {line}, which is by hand, reads the variable `{name}`."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
@@ -141,6 +141,8 @@ class Reader:
     """By the offset of the tag."""
     poisoned: dict[int, str] = field(init=False, factory=dict)
     """The assignments to variables that tags which are by hand read, and why these must stay."""
+    poisoning: dict[int, str] = field(init=False, factory=dict)
+    """The tags that are by hand and read such variables, and why these are by hand."""
     kept_variables: dict[int, str] = field(init=False, factory=dict)
     """The names that assignments give which stay, by their offsets."""
     _tests: int = field(init=False, default=0)
@@ -162,7 +164,8 @@ class Reader:
         mark = "~" if self.profile.vocabulary.syntax is Syntax.HANDLEBARS else "-"
         self._trim_before = (f"{{%{mark}", f"{{{{{mark}")
         self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
-        self._removes_white_space = self._has_trim(0, len(self.text))
+        trimming = self._trim_before + self._trim_after
+        self._removes_white_space = any(each in self.text for each in trimming)
         self._values = Values(self.profile, self.fields)
         forms = () if self.target is None else self.target.conditions.presences
         self._conditions = Conditions(self._values, self.exact, forms)
@@ -431,27 +434,24 @@ class Reader:
     def _find_default(self, node: Condition) -> tuple[str, Sequence[str]] | None:
         """Return a value with a default that shows the same as the block, and its caveats."""
         first, *others = node.branches
-        is_choice = [each.test for each in others] == [None]
-        if first.test is None or not is_choice or self._has_trim(node.start, node.end):
+        if first.test is None or [each.test for each in others] != [None]:
             return None
         match first.nodes, others[0].nodes:
             case ((Output() as shown,), (Text() as otherwise,)) | (
                 (Text() as otherwise,),
                 (Output() as shown,),
-            ):
+            ) if _PLAIN.fullmatch(self._text_of(otherwise)) and not self._has_trim(node):
                 text = self._text_of(otherwise)
                 with suppress(ByHand):
                     value = self._resolve(shown.value)
                     code, caveats = self._shown(value)
-                    source = self._values.operand(value)
-                    if source is None or _PLAIN.fullmatch(text) is None:
-                        return None
-                    self.fields.assume_text(source, text)
                     conditions = Conditions(self._values, self.exact, ())
                     test, found = conditions.read(self._resolve(first.test))
                     codes = (code, text) if shown.start < otherwise.start else (text, code)
                     default = _as_default(test, *codes)
-                    if default is not None:
+                    source = self._values.operand(value)
+                    if default is not None and source is not None:
+                        self.fields.assume_text(source, text)
                         return default, tuple(dict.fromkeys((*found, *caveats)))
         return None
 
@@ -565,10 +565,10 @@ class Reader:
         before = self.text.startswith(self._trim_before, start, end)
         return "~" * before, "~" * self.text.endswith(self._trim_after, start, end)
 
-    def _has_trim(self, start: int, end: int) -> bool:
-        """Return whether the text contains a mark that removes white space."""
-        marks = self._trim_before + self._trim_after
-        return any(self.text.find(each, start, end) >= 0 for each in marks)
+    def _has_trim(self, node: Condition) -> bool:
+        """Return whether the code of a short block has a mark that removes white space."""
+        code = self.text[node.start : node.end]
+        return any(each in code for each in self._trim_before + self._trim_after)
 
     def _note(self, start: int, caveats: Sequence[str]) -> None:
         outcome = Outcome.CAVEAT if caveats else Outcome.CONVERTED
@@ -580,17 +580,21 @@ class Reader:
         for each in _assignments(node):
             self._variables[each.name] = None
             self.kept_variables[each.start] = each.name
+        line = self.lines.position(node.start).line
         items = [Path((name,)) for item in self.fields.loops for name in item.names]
         for name in {*_WORD.findall(self.text, node.start, node.end)}:
             if name in self._variables and self._variables[name] not in items:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
-                self.poisoned.setdefault(start, _READ_BY_HAND.format(name=name))
+                self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
+                self.poisoning[node.start] = reason
         start, text = node.start, self.text[node.start : node.end]
         is_block = isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes)
-        line = self.lines.position(start).line if is_block else None
         continues = start in self.statements and self._ends_with_kept(start)
-        self.pieces.append(Piece(text, start, start, is_kept=True, line=line, continues=continues))
+        block_line = line if is_block else None
+        self.pieces.append(
+            Piece(text, start, start, is_kept=True, line=block_line, continues=continues)
+        )
 
     def _ends_with_kept(self, offset: int) -> bool:
         """Return whether the last piece is kept, and ends at this offset of the source."""

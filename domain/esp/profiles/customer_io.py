@@ -98,7 +98,7 @@ PROFILE = Profile(
         missing_value=MissingValue(
             r"(?s)\A(?!.*(?:\bdefault\b|\{%)).+",
             "Customer.io does not send the message to people without the attribute. Add a default,"
-            " or write `{{#if recipient.KEY is set}}…{{/if}}`.",
+            " or a condition on the attribute.",
         ),
     ),
     conditions=evolve(

@@ -72,6 +72,7 @@ CONDITIONS = ConditionLanguage(
         Presence(_IS_SET, frozenset({Falsy.MISSING, Falsy.EMPTY_TEXT})),
         Presence((_NOT_NULL,), frozenset({Falsy.MISSING})),
         Presence((_NOT_EMPTY_TEXT,), frozenset({Falsy.EMPTY_TEXT})),
+        Presence((_NOT_EMPTY,), FALSY_IN_PYTHON - _FALSY - {Falsy.ZERO}),
         Presence(
             (Atom("{operand} != blank", "{operand} == blank"),),
             FALSY_IN_PYTHON - {Falsy.ZERO} | {Falsy.WHITE_SPACE},

@@ -129,7 +129,7 @@ def test_the_usual_way_is_said_unless_it_is_chosen():
     assert usual.code is WarningCode.EVENT_DATA
     assert usual.code.kind is WarningKind.CAVEAT
     assert len(usual.places) == 1
-    assert "export with the option `sent_by`: `api_trigger_properties`" in usual.message
+    assert "use the option `sent_by`: `api_trigger_properties`" in usual.message
     chosen = export("{{event.a}}", "braze", "context").warnings
     assert WarningCode.EVENT_DATA not in {each.code for each in chosen}
 

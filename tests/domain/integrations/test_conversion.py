@@ -578,6 +578,16 @@ def test_another_block_is_no_default(source):
     assert "default: '" not in convert(source, read="klaviyo", write="braze").content
 
 
+def test_a_block_that_is_no_default_does_not_show_the_type_of_its_value():
+    source = (
+        "{% if person.vip %}{{ person.n }}{% else %}none{% endif %}{% if person.n %}x{% endif %}"
+    )
+
+    converted = convert(source, read="klaviyo", write="braze")
+
+    assert "No tag shows the type of n" in converted.tags[4].reasons[0]
+
+
 def test_an_exact_block_of_an_unknown_type_is_no_default():
     source = "{% if person.points %}{{ person.points }}{% else %}none{% endif %}"
     options = ConversionOptions(exact=True)
@@ -834,8 +844,11 @@ def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
     converted = convert(source, read="braze", write="klaviyo")
 
     assert converted.content == source
-    assert "A tag that is by hand reads the variable `x`" in by_hand(converted)[0][1]
-    assert "This reads the variable `x`, whose value is by hand" in by_hand(converted)[1][1]
+    assert [reason for _, reason in by_hand(converted)] == [
+        "The tag in line 1, which is by hand, reads the variable `x`.",
+        "This reads the variable `x`, whose value is by hand.",
+        "No filter of content means the same as `size`. Write this tag for the other ESP.",
+    ]
 
 
 SET_IN_BLOCKS = {
@@ -1088,16 +1101,28 @@ def test_an_exact_test_of_an_unknown_type_is_long_or_stays_by_hand():
     assert "No tag shows the type of a. Give it" in by_hand(portable)[0][1]
 
 
-def test_a_comparison_with_empty_stays_unless_the_value_is_a_text():
+def test_a_comparison_with_empty_is_one_of_lists_in_liquid():
     block = "{% if event.guests == empty %}alone{% else %}many{% endif %}"
-    text = "{{ event.guests | upcase }}"
 
-    kept = convert(block, read="customerio", write="braze")
-    converted = convert(block + text, read="customerio", write="portable")
+    for_braze = convert(block, read="customerio", write="braze")
+    portable = convert(block, read="customerio", write="portable")
+    of_text = convert(block + "{{ event.guests | upcase }}", read="customerio", write="portable")
 
-    assert kept.content == f"[BY HAND: line 1]{block}[END BY HAND]"
-    assert "also equals an empty list" in by_hand(kept)[0][1]
-    assert converted.content == (
+    assert for_braze.content == (
+        "{% if event_properties.${guests} == empty %}alone{% else %}many{% endif %}"
+    )
+    assert portable.tags[0].reasons == (
+        (
+            "No tag shows the type of event.guests. This code reads an empty list and an empty"
+            " object in event.guests as a value, and Customer.io as none."
+        ),
+        (
+            "No tag shows the type of event.guests. This code reads a missing value in event.guests"
+            " as no value, and Customer.io as one."
+        ),
+    )
+    assert "This code reads a missing value in event.guests as no" in of_text.tags[0].reasons[0]
+    assert of_text.content == (
         "{{#if event.guests is not set}}alone{{else}}many{{/if}}{{event.guests | upper}}"
     )
 
