@@ -178,7 +178,7 @@ def find_wrong(
 PAIRS = [
     pytest.param(source, target, engine, id=f"{source}-{target}-{engine}")
     for source in DIALECTS
-    for target in ("klaviyo", "braze")
+    for target in ("klaviyo", "braze", "onesignal")
     for engine in ENGINES[Esp(target)]
 ]
 
