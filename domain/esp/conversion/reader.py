@@ -45,7 +45,7 @@ from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
-from .values import RAW_HTML, Values, quoted
+from .values import RAW_HTML, Values, has_default_tag, quoted
 
 _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
@@ -450,6 +450,9 @@ class Reader:
                     codes = (code, text) if shown.start < otherwise.start else (text, code)
                     default = _as_default(test, *codes)
                     source = self._values.operand(value)
+                    is_block = self.target is not None and not has_default_tag(self.target)
+                    if found and is_block:
+                        return None  # A block of the target is right for more values.
                     if default is not None and source is not None:
                         self.fields.assume_text(source, text)
                         return default, tuple(dict.fromkeys((*found, *caveats)))

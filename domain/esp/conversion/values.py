@@ -283,6 +283,11 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
             yield _Pattern(read_output(profile, code), Filter(name), caveats=caveats)
 
 
+def has_default_tag(profile: Profile) -> bool:
+    """Return whether a tag shows a value with a default, and no block is necessary."""
+    return not isinstance(read_output(profile, profile.insertion.with_default), Literal)
+
+
 def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
     insertion = profile.insertion
     usual = OtherDefault(insertion.with_default, insertion.source, insertion.default_also_replaces)

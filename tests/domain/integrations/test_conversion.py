@@ -595,6 +595,15 @@ def test_another_block_is_no_default(source):
     assert "default: '" not in convert(source, read="klaviyo", write="braze").content
 
 
+def test_a_block_stays_one_if_the_default_of_the_target_is_a_block_for_fewer_values():
+    source = "{% if ${city} %}{{${city}}}{% else %}there{% endif %}"
+
+    converted = convert(source, read="braze", write="customerio")
+
+    assert converted.content == "{% if customer.city %}{{customer.city}}{% else %}there{% endif %}"
+    assert not any("This code reads" in str(each.reasons) for each in converted.tags)
+
+
 def test_a_block_that_is_no_default_does_not_show_the_type_of_its_value():
     source = (
         "{% if person.vip %}{{ person.n }}{% else %}none{% endif %}{% if person.n %}x{% endif %}"
