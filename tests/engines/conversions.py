@@ -15,7 +15,18 @@ BOOLEANS = ("vip",)
 UNTYPED = ("extra",)
 """Fields whose type no tag shows: tests read them as they are."""
 CANDIDATES: Mapping[str, Sequence[object]] = {
-    "tier": ("gold", "Gold", "silver", "it's <b>", "a golden ring", "Zürich 1", " ", "", None),
+    "tier": (
+        "gold",
+        "Gold",
+        "silver",
+        "it's <b>",
+        "a golden ring",
+        "Zürich 1",
+        "a/b",
+        " ",
+        "",
+        None,
+    ),
     "first_name": ("gold", "Ada", "Zoë & Co", "averylongname", "", None),
     "visits": (0, 1, 3, 4, -2, 2.5, None),
     "score": (0, 3, 10, None),
@@ -111,6 +122,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE|title|default:'x' }}",
             "{{ VALUE|truncatechars:5|default:'x' }}",
             "{{ VALUE|urlencode:''|default:'x' }}",
+            "{{ VALUE|urlencode|default:'x' }}",
             "{{ VALUE|default_if_none:'' }}",
             "{{ VALUE|default:''|safe }}",
             "{% if VALUE %}{{ VALUE }}{% else %}there{% endif %}",
@@ -156,6 +168,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE | downcase }}",
             '{{ VALUE | truncate: 5, "…" }}',
             '{{ VALUE | url_encode | replace: "+", "%20" }}',
+            "{{ VALUE | url_encode }}",
             "{{ VALUE | escape }}",
             "{{ VALUE | prepend: 'a ' | append: '!' }}",
             "{% assign x = VALUE %}{{ x | default: 'y' }}",

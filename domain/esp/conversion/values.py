@@ -26,7 +26,7 @@ from ..errors import NotInsertable
 from ..filtered_codes import filter_code
 from ..languages.tree import Call, Expression, Filtered, Literal, Path
 from ..languages.tree import Filter as FilterCode
-from ..profiles.profile import OtherDefault, Profile
+from ..profiles.profile import FilterForm, OtherDefault, Profile
 from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
 from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
@@ -276,6 +276,11 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
                 expression = read_output(profile, code)
                 if not isinstance(expression, Literal):
                     yield _Pattern(expression, written)
+    for name, form in profile.filters.forms.items():
+        for other, caveat in form.others.items() if isinstance(form, FilterForm) else ():
+            code = profile.filters.output.replace("VALUE", other.replace("VALUE", SLOT))
+            caveats = (caveat.format(title=profile.title),)
+            yield _Pattern(read_output(profile, code), Filter(name), caveats=caveats)
 
 
 def _default_patterns(profile: Profile) -> Iterator[_Pattern]:

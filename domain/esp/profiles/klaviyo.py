@@ -128,7 +128,11 @@ PROFILE = Profile(
                 source=_FILTERS,
                 differences=(django.ACCENTS,),
             ),
-            FilterName.URL: FilterForm(code="VALUE|urlencode:''", source=_FILTERS),
+            FilterName.URL: FilterForm(
+                code="VALUE|urlencode:''",
+                others={"VALUE|urlencode": "{title} does not encode the character / here."},
+                source=_FILTERS,
+            ),
             FilterName.NUMBER: FilterForm(code="VALUE|floatformat:ARGUMENT", source=_FILTERS),
             FilterName.FIRST: FilterForm(code="VALUE|first", source=_FILTERS),
             FilterName.JOIN: FilterForm(

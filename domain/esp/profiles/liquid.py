@@ -113,6 +113,7 @@ def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:
             code='VALUE | url_encode | replace: "+", "%20"',
             source=source,
             differences=("LiquidJS does not encode !'()*, as in o'neil (work).",),
+            others={"VALUE | url_encode": "{title} writes a blank as + here, not as %20."},
         ),
         FilterName.NUMBER: FilterForm(
             code=(

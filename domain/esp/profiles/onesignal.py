@@ -7,7 +7,7 @@ from attrs import evolve
 from ...content import Surface
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
-from ..languages.conditions import Feature
+from ..languages.conditions import Atom, Falsy, Feature, Presence
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
 from ..names import Esp
@@ -38,8 +38,22 @@ _SYNTAX = "documentation.onesignal.com/docs/en/using-liquid-syntax"
 
 _UNSUBSCRIBE = "documentation.onesignal.com/docs/create-custom-unsubscribe-page"
 
+_FALSE_TEXTS = {
+    Falsy.EMPTY_TEXT: "",
+    Falsy.ZERO: "0",
+    Falsy.FALSE: "false",
+    Falsy.FALSE_TEXT: "false",
+}
+"""How tags hold falsy values: Liquid reads each text as true."""
 _ROOTS = words("app data_feed journey message org subscription template user")
 """The variables with OneSignal's own values. A tag with such a name can't be inserted."""
+
+
+def _presence(*falsy: Falsy) -> Presence:
+    texts = dict.fromkeys(_FALSE_TEXTS[each] for each in falsy)
+    others = (Atom(f'{{operand}} != "{each}"', f'{{operand}} == "{each}"') for each in texts)
+    return Presence((Atom("{operand}"), *others), frozenset({Falsy.MISSING, *falsy}))
+
 
 PROFILE = Profile(
     esp=Esp("onesignal"),
@@ -84,6 +98,14 @@ PROFILE = Profile(
             data_type: evolve(reading, variable=f"_{reading.variable}")
             for data_type, reading in liquid.CONDITIONS.readings.items()
         },
+        presences=(
+            _presence(),
+            _presence(Falsy.EMPTY_TEXT),
+            _presence(Falsy.ZERO),
+            _presence(Falsy.FALSE, Falsy.FALSE_TEXT),
+            _presence(Falsy.EMPTY_TEXT, Falsy.FALSE, Falsy.FALSE_TEXT),
+            _presence(*_FALSE_TEXTS),
+        ),
         caveats=dict.fromkeys(
             (Feature.TRUE, Feature.FALSE, Feature.BOOLEAN_SET), (shared.NO_BOOLEANS,)
         ),

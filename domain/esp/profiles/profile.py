@@ -340,7 +340,8 @@ class FilterForm:
     `code_for_zero` replaces it if the argument is 0. The argument is at least `least`. If
     `needs_value` is true, the code must not read a missing value. `differences` are the values for
     which the ESP can show something else than the preview, each with an example.
-    `difference_of_instants` applies to datetime fields only.
+    `difference_of_instants` applies to datetime fields only. `others` are codes that no export
+    writes, but that templates contain, with the values for which they differ.
     """
 
     code: str
@@ -350,6 +351,7 @@ class FilterForm:
     needs_value: bool = False
     differences: tuple[str, ...] = ()
     difference_of_instants: str | None = None
+    others: Mapping[str, str] = {}
     source: str
     strength: Strength = Strength.ENGINE
 

@@ -558,6 +558,23 @@ def test_a_default_of_hubspot_names_the_values_that_differ(source, caveat):
     assert caveat in str(converted.tags[-1].reasons)
 
 
+@pytest.mark.parametrize(
+    ("read", "source", "caveat"),
+    [
+        ("klaviyo", "{{ email|urlencode }}", "Klaviyo does not encode the character / here."),
+        (
+            *("braze", "{{ ${email_address} | url_encode }}"),
+            "Braze writes a blank as + here, not as %20.",
+        ),
+    ],
+)
+def test_another_code_of_a_filter_names_the_values_that_differ(read, source, caveat):
+    converted = convert(source, read=read, write="portable")
+
+    assert converted.content == "{{recipient.email | url}}"
+    assert caveat in converted.tags[0].reasons
+
+
 def test_another_argument_of_insert_is_no_default():
     converted = convert("{{insert city 'other=x'}}", read="sendgrid", write="portable")
 
