@@ -145,7 +145,8 @@ class _Preludes:
         expression = field.custom_value_expression or ""
         shown = expression and self._profile.insertion.code.replace("EXPRESSION", expression)
         code = f"{field.custom_insertion_code or ''} {shown}"
-        variables = find_variables(self._profile, code)
+        tags = self._profile.find_tags(code)
+        variables = find_variables(tags, self._profile.vocabulary)
         return {
             key: self._synced.get(key) or derive(self._profile, variable[1:]).prelude or ""
             for key, variable in variables.read.items()

@@ -179,9 +179,12 @@ class Resource:
     operations: ClassVar[Mapping[str, Operation]] = {}
     """The declared operations by HTTP method. The OpenAPI document has no other ones."""
 
+    on_head: ClassVar[Callable[..., None]]
+    """The responder to HEAD: that to GET, if the resource has no other one."""
+
     def __init_subclass__(cls) -> None:
         if hasattr(cls, "on_get") and not hasattr(cls, "on_head"):
-            cls.on_head = cls.on_get  # type: ignore[attr-defined]  # Hosts send no body for HEAD.
+            cls.on_head = cls.on_get  # Hosts send no body for HEAD.
         cls.methods = tuple(m for m in METHODS if hasattr(cls, f"on_{m.lower()}"))
         cls.operations = operations_of(cls, cls.methods)
 

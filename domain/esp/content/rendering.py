@@ -75,7 +75,7 @@ class Rendering:
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
         if self._places.is_mjml:
-            self._warn_of_mjml(self._native_tags.starts)
+            self._warn_of_mjml(self._native_tags.starts())
 
     def render(self, nodes: Sequence[Node], *, in_block: bool = False) -> str:
         """Return the code of the nodes. In a block, tags are directly before and after them."""

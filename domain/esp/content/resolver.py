@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 
 from attrs import evolve
 
@@ -26,6 +27,7 @@ from ..names import Target
 from ..profiles import Profiles
 from ..profiles.profile import Profile
 from ..recognition.words import find_variables
+from .foreign_code import MAX_TAGS, find_examined_end
 from .report import Report
 
 THEN, OTHERWISE = "\0then\0", "\0otherwise\0"
@@ -179,7 +181,10 @@ class UsedFields:
 
     @cached_property
     def _set_by_content(self) -> Container[str]:
-        """The variables that the content sets, perhaps from a value expression."""
+        """The variables that the content sets, perhaps from a value expression.
+
+        Only the tags that are examined for code of other ESPs are read.
+        """
         parts: list[str] = []
         end = 0
         for each in self._content.references():
@@ -188,7 +193,8 @@ class UsedFields:
                 end = self._content.source.index("}}", each.start) + len("}}")
                 parts.append("_" * (end - each.start))
         text = "".join((*parts, self._content.masked[end:]))
-        return find_variables(self._profile, text).assigned
+        tags = islice(self._profile.find_tags(text[: find_examined_end(text)]), MAX_TAGS)
+        return find_variables(tags, self._profile.vocabulary).assigned
 
     def preludes(self) -> str:
         """Return the preludes of the codes, once each."""

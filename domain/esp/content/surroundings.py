@@ -14,17 +14,32 @@ _SHOWN = 24
 
 
 class NativeTags:
-    """The tags in which content is written in the language of the ESP."""
+    """The tags in which content is written in the language of the ESP. They are read as needed."""
 
     def __init__(self, profile: Profile, content: Content) -> None:
         self._title, self._content = profile.title, content
-        self._tags = tuple(profile.find_tags(content.masked))
-        self.starts: Sequence[int] = [tag.start for tag in self._tags]
+        self._rest = profile.find_tags(content.masked)
+        self._tags: list[Tag] = []
+        self._starts: list[int] = []
+
+    def starts(self) -> Sequence[int]:
+        """Return the offsets of all tags."""
+        self._read_to(len(self._content.masked))
+        return self._starts
 
     def find(self, offset: int) -> Tag | None:
         """Return the tag in which the offset is, or None."""
-        index = bisect_right(self.starts, offset) - 1
+        self._read_to(offset)
+        index = bisect_right(self._starts, offset) - 1
         return self._tags[index] if index >= 0 and offset < self._tags[index].end else None
+
+    def _read_to(self, offset: int) -> None:
+        while not self._starts or self._starts[-1] <= offset:
+            tag = next(self._rest, None)
+            if tag is None:
+                break
+            self._tags.append(tag)
+            self._starts.append(tag.start)
 
     def has_end(self, offset: int) -> bool:
         """Return whether a tag ends at this offset."""

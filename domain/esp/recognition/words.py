@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import takewhile
 from typing import TypeAlias, TypeGuard
@@ -26,7 +26,7 @@ from ..languages.tree import (
     Output,
     Unread,
 )
-from ..profiles.profile import Profile, Syntax, Vocabulary
+from ..profiles.profile import Syntax, Vocabulary
 
 Path: TypeAlias = tuple[str, ...]
 """The parts of a path: `a["b"].c` has three. The first one is its root."""
@@ -202,9 +202,9 @@ class Variables:
     assigned: frozenset[str]
 
 
-def find_variables(profile: Profile, text: str) -> Variables:
-    """Return the variables in a text that is written in the languages of the ESP."""
-    words = [Words.of(tag, profile.vocabulary) for tag in profile.find_tags(text)]
+def find_variables(tags: Iterable[Tag], vocabulary: Vocabulary) -> Variables:
+    """Return the variables in tags of the ESP with this vocabulary."""
+    words = [Words.of(tag, vocabulary) for tag in tags]
     paths = (path for each in words for path in (*each.paths, *each.arguments))
     names = (root for root, *_ in paths if root.startswith("@") and not root.startswith("@@"))
     assigned = (name.lower() for each in words for name in each.sets)
