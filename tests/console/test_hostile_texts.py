@@ -53,6 +53,7 @@ def dangerous(page: Response) -> list[object]:
 @each_text
 def test_every_page_shows_names_and_values_as_texts(console: Console, dana: Browser, text: str):
     core, acme = console.core, console.acme.id
+    core.administration.rename_organization(acme, text)
     synced = console.sync_field(name="FNAME", label=text)
     ids = fill(console, acme, text)
     core.integrations.rename_integration(acme, IntegrationId(1), text)
