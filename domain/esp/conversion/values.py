@@ -129,7 +129,8 @@ class Values:
             values = self._replaced(source, reading)
             if values:
                 reading.caveats.append(_REPLACED.format(title=self.profile.title, value=values))
-        if reading.is_looked_up and not any(isinstance(each, str) for each in reading.steps):
+        innermost = reading.steps[-1] if reading.steps else None
+        if reading.is_looked_up and not isinstance(innermost, str):
             reading.caveats.append(_NONE.format(title=self.profile.title, key=source.key))
         parts = [source.reference, *map(str, filters)]
         if default:

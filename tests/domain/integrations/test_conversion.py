@@ -51,6 +51,7 @@ KLAVIYO = {
     "{{ first_name|default:'O\\'Neil' }}": '{{recipient.first_name | default: "O\'Neil"}}',
     "{{ person|lookup:'Loyalty Tier' }}": "{{recipient.loyalty_tier}}",
     "{{ person.City|upper|default:'x' }}": '{{recipient.city | upper | default: "x"}}',
+    "{{ person.City|default:'a'|default:'b' }}": '{{recipient.city | default: "a"}}',
     "{{ person.City|default:'home'|upper }}": '{{recipient.city | upper | default: "HOME"}}',
     "{{ person.City|truncatechars:20 }}": "{{recipient.city | truncate: 20}}",
     "{{ person.n|floatformat:2 }}": "{{recipient.n | number: 2}}",
@@ -305,6 +306,7 @@ def test_a_default_that_replaces_a_value_in_a_test_is_a_caveat(test, has_caveat)
     [
         ("{% if 'x' not in person.a %}b{% endif %}", "missing or null, `not in` does not hold"),
         ("{% if 'x' in person.a %}b{% endif %}", "If a is a list at Klaviyo, this tests its items"),
+        ("{{ person|lookup:'a'|upper|default:'b' }}", "can be shown as the word None"),
         ("{{ first_name|safe }}", "HTML in a value is shown as it is at Klaviyo"),
         ("{{ person.a|default_if_none:'b' }}", "null and an empty text show another text"),
     ],
