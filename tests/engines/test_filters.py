@@ -24,6 +24,7 @@ from recipient_fields.domain.content import (
     preview_content,
 )
 from recipient_fields.domain.content.filters import DateStyle, Filter, FilterName, apply_filters
+from recipient_fields.domain.content.syntax import MAX_FILTERS
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, export_content
 from recipient_fields.domain.esp.profiles.profile import Engine, FilterForm
 
@@ -92,10 +93,10 @@ class Case:
 
 
 def generate_filters(random: Random, data_type: DataType) -> tuple[Filter, ...]:
-    """Return one to three filters for values of this type."""
+    """Return filters for values of this type, at most as many as a reference can have."""
     filters: list[Filter] = []
     if data_type is DataType.NUMBER:
-        while random.random() < 0.3:
+        while random.random() < 0.3 and len(filters) < MAX_FILTERS - 1:
             name, number = random.choice(ARITHMETIC), random.choice((1, -3, 100, 0.5, 1.2))
             filters.append(Filter(name, number))
         filters.append(Filter(FilterName.NUMBER, random.choice((0, 1, 2, 2, 3, 4))))
