@@ -34,13 +34,8 @@ _TAG = re.compile(
     )%""",
     re.VERBOSE | re.ASCII,
 )
-_IN_URL = re.compile(
-    r"""[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s"'<>]*+  # an URL
-    | (?>(?:%[0-9A-F]{2}[\w.~+-]*+){2,})(?P<tag>%?)  # percent-encoded text, if no % follows
-    """,
-    re.VERBOSE | re.ASCII,
-)
-"""The parts of a text in which a percent sign begins no tag."""
+_ENCODED = re.compile(r"(?>(?:%[0-9A-F]{2}[\w.~+-]*+){2,})(?P<tag>%?)", re.ASCII)
+"""Percent-encoded text, in which a percent sign begins no tag, unless another one follows."""
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<text>'[^']*+'|"[^"]*+")
@@ -55,12 +50,14 @@ _TOKEN = re.compile(
 
 def read_percent_tags(text: str) -> Iterator[Tag]:
     """Yield the tags of the text, in order. A path has one part: the name of the tag."""
-    urls: Spans | None = None  # searched for the first tag
+    encoded: Spans | None = None  # searched for the first tag
 
     def read(tag: re.Match[str]) -> Statement | Tag | None:
-        nonlocal urls
-        urls = urls or Spans(each.span() for each in _IN_URL.finditer(text) if not each["tag"])
-        if urls.contain(tag.start()):
+        nonlocal encoded
+        encoded = encoded or Spans(
+            each.span() for each in _ENCODED.finditer(text) if not each["tag"]
+        )
+        if encoded.contain(tag.start()):
             return None
         try:
             return _part(tag)

@@ -948,6 +948,23 @@ def test_a_name_of_handlebars_that_begins_with_a_hyphen_removes_no_white_space()
     )
 
 
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        (
+            "https://a.example/?n=%FIRSTNAME%&e=1",
+            "https://a.example/?n={{recipient.first_name}}&e=1",
+        ),
+        ("https://a.example/%DATE%", "https://a.example/{{recipient.date}}"),
+        ("%FIRSTNAME%?q=%20EMAIL%20", "{{recipient.first_name}}?q=%20EMAIL%20"),
+    ],
+)
+def test_percent_tags_in_links_are_tags_and_percent_encoded_text_is_not(link, expected):
+    converted = convert(f'<a href="{link}">', read="activecampaign", write="portable")
+
+    assert converted.content == f'<a href="{expected}">'
+
+
 def test_a_tag_by_hand_in_a_loop_keeps_no_other_tag_that_reads_the_item():
     text = (
         "{% for item in event.Items %}{{ item.Name|title }}: {{ item.Quantity }} {{ item.Name }}"
