@@ -6,6 +6,7 @@ signatures.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from inspect import Parameter
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from textwrap import dedent
 from types import FunctionType, UnionType
 from typing import Any, NamedTuple, Protocol, Union, get_args, get_origin
 
@@ -123,8 +125,26 @@ def _annotations(described: type) -> dict[str, str]:
     """Return the attributes of values, such as those of attrs classes."""
     found: dict[str, str] = {}
     for base in _ours(described):
-        found |= {name: _type(each) for name, each in inspect.get_annotations(base).items()}
+        annotations = inspect.get_annotations(base) | dict(_cached_properties(base))
+        found |= {name: _type(each) for name, each in annotations.items()}
     return {name: each for name, each in found.items() if not name.startswith("_")}
+
+
+def _cached_properties(described: type) -> Iterator[tuple[str, str]]:
+    """Yield the names and types of cached properties, for which attrs makes slots.
+
+    From Python 3.14 on, the annotations of the class lack them.
+    """
+    if attrs.has(described):
+        (definition,) = ast.parse(dedent(inspect.getsource(described))).body
+        for node in ast.walk(definition):
+            match node:
+                case ast.FunctionDef(
+                    name=name,
+                    decorator_list=[ast.Name("cached_property")],
+                    returns=ast.expr() as type_,
+                ):
+                    yield name, ast.unparse(type_)
 
 
 def _ours(described: type) -> list[type]:
