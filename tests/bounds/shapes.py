@@ -58,9 +58,9 @@ def _split(texts: str) -> list[str]:
     return [each.replace("␣", " ").replace("¶", "\n") for each in texts.split()]
 
 
-_FILLER = "Thank you for your order. " * 16
+FILLER = "Thank you for your order. " * 16
 """Text between tags: code that reads it once per tag takes time in proportion to both."""
-BRANCH = f'{{{{else if recipient.tier="b"}}}}{_FILLER}'
+BRANCH = f'{{{{else if recipient.tier="b"}}}}{FILLER}'
 
 _CONTEXTS = _split(
     """
@@ -120,7 +120,7 @@ _PIECES = [
     *_split(_NAMES + _OPERATORS + _CALLS + _QUOTES + _DELIMITERS + _TAGS + _REFERENCES + _HTML),
     *(f"{{{{recipient.tier | {each.value}}}}}" for each in FilterName),
     *(f"{{{{{each.value}}}}}" for each in SystemValue),
-    _FILLER,
+    FILLER,
     BRANCH,
 ]
 CONTENT_SHAPES = [

@@ -24,7 +24,7 @@ from recipient_fields.domain.esp import BUILT_IN
 
 from ..http.api import CONDITION_COMPILATIONS, CONTENT_EXPORTS, FIELDS, RECIPIENT_CHECKS
 from .entries import CONVERSIONS, ESPS, Surfaces
-from .shapes import BRANCH, LONGEST_TAG, Shape
+from .shapes import BRANCH, FILLER, LONGEST_TAG, Shape
 
 pytestmark = pytest.mark.slow
 _log = logging.getLogger(__name__)
@@ -59,13 +59,18 @@ SHAPES = (
     Shape("", '{{recipient.tier | upper | default: "№"}}'),
     Shape("", "{{recipient.tier" + "|upper|lower" * 3 + "|truncate: 1|url}}"),
     Shape("", "{{#if " + 'recipient.tier = "№" or ' * 199 + "recipient.tier is set}}a{{/if}}"),
-    Shape('{{#if recipient.tier = "a"}}', BRANCH * 2, "{{/if}}"),
+    Shape(
+        "{{#if recipient.visits >= 1}}",
+        f"{{{{else if recipient.visits >= №}}}}{FILLER * 3}",
+        "{{/if}}",
+    ),
     Shape("", "{{event.a№.b}}"),
     Shape("", "{{event.a.b}}"),
     Shape("{{#each event.a as b}}{{#each b.c as d}}", "{{d.e | upper}}", "{{/each}}{{/each}}"),
     Shape("", "{{#each event.a№ as b}}{{b}}{{/each}}"),
     Shape("", "{{#if " + 'event.a = "№" or ' * 98 + "event.a is set}}a{{/if}}"),
     Shape("{{#each event.a as b}}", "{{#if loop is first or b.c = №}}a{{/if}}", "{{/each}}"),
+    Shape('{{#if recipient.tier = "a"}}', BRANCH + FILLER * 2, "{{/if}}"),
 )
 """Content that needs much time or memory."""
 TEMPLATES = (

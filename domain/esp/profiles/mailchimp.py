@@ -155,7 +155,7 @@ PROFILE = Profile(
             "{title} does not document whether it compares texts that are numbers by value.",
         ),
         nesting=(
-            re.compile(r"(?s)\*\|IF:(?:(?!\*\|END:IF\|\*).)*\*\|IF:"),
+            re.compile(r"(?s)\*\|IF:(?:(?!\*\|END:IF\|\*).)*?\*\|IF:"),
             Caveat(
                 WarningCode.NESTED_CONDITIONS,
                 "{title} documents blocks in blocks for Transactional emails only. Test the"
