@@ -121,16 +121,18 @@ class CodeResolver(FieldResolver):
         """
         key = condition, self.scope, has_otherwise, is_guard
         if key not in self._compiled:
-            presences = {} if is_guard else self._presences
+            readings = self.read(condition)
+            if self._presences and not is_guard:
+                readings = [
+                    {
+                        name: evolve(operand, presence=self._presences.get(name))
+                        for name, operand in reading.items()
+                    }
+                    for reading in readings
+                ]
             self._compiled[key] = compile_readings(
                 condition,
-                [
-                    {
-                        key: evolve(operand, presence=presences.get(key))
-                        for key, operand in reading.items()
-                    }
-                    for reading in self.read(condition)
-                ],
+                readings,
                 self._profile,
                 then=THEN,
                 otherwise=OTHERWISE if has_otherwise else "",

@@ -50,7 +50,8 @@ def write_with_flags(
     """Return the assignments of the variables, and one block that tests them."""
     variables = "".join(dict.fromkeys(atom.assignment for atom in atoms(formula)))
     flags, block = _Flags(language), language.block
-    if _count_negations(formula) > _count_negations(negation(formula)):
+    negated = [atom.negated for atom in atoms(formula) if atom.opposite is None]
+    if 2 * sum(negated) > len(negated):  # The negation requires fewer flags.
         formula = negation(formula)
         if otherwise:
             then, otherwise = otherwise, then
@@ -58,11 +59,6 @@ def write_with_flags(
             block = evolve(language, begin="unless {test}", end="endunless").block
     test = flags.test(formula)
     return variables + "".join(flags.assignments) + block(test, then, otherwise)
-
-
-def _count_negations(formula: Formula) -> int:
-    """Return the number of tests that require a flag because they have no opposite."""
-    return sum(atom.negated and atom.opposite is None for atom in atoms(formula))
 
 
 def assign(name: str, value: str) -> str:
