@@ -324,3 +324,25 @@ def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
 
     assert run.status == FOUND
     assert "with the option `--bare`." in run.err
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "reason"),
+    [
+        ("hubspot", "{{ contact.firstname|upper }}", "HubSpot applies no filters to the"),
+        ("hubspot", "{% if contact.tier|lower == 'a' %}x{% endif %}", "HubSpot applies no filters"),
+        ("sfmc", '%%=ProperCase(Concat(FirstName, " ", LastName))=%%', "`Concat` joins values"),
+        ("sfmc", "%%[IF ProperCase([A]) == 'x' THEN]%%x%%[ENDIF]%%", "`ProperCase` changes this"),
+        ("klaviyo", "{% if person.tier|lower == 'a' %}x{% endif %}", "`lower` changes this one."),
+        ("braze", "{% if ${tier}|downcase == 'a' %}x{% endif %}", "filters, such as `downcase`."),
+        ("klaviyo", "{{ organization.name }}", "Or give `sender.name` with the option `--values`."),
+        ("sfmc", "%%Member_Busname%%", "Or give `sender.name` with the option `--values`."),
+    ],
+)
+def test_a_reason_names_what_is_by_hand(cli: CommandLine, esp: str, source: str, reason: str):
+    target = "klaviyo" if esp == "braze" else "braze"
+
+    run = cli("convert", "--from", esp, "--to", target, stdin=source)
+
+    assert run.status == FOUND
+    assert reason in run.err
