@@ -25,7 +25,7 @@ from ..errors import NotInsertable
 from ..filtered_codes import filter_code
 from ..languages.tree import Call, Expression, Filtered, Literal, Path
 from ..languages.tree import Filter as FilterCode
-from ..profiles.profile import FilterForm, OtherDefault, Profile
+from ..profiles.profile import FilterForm, FilterRefusal, OtherDefault, Profile
 from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
 from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
@@ -42,13 +42,22 @@ _TYPES = {
     **dict.fromkeys((FilterName.NUMBER, *_ARITHMETIC), DataType.NUMBER),
 }
 _OF_LISTS = {FilterName.FIRST, FilterName.JOIN}
-_UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
+UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
 """Filters and functions that change only how HTML or a link in a value is shown."""
 
 RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
 _NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
 _NONE = "At {title}, a value of {key} that is missing or null can be shown as the word None."
 _REPLACED = "{title} shows the default instead of {value}, too."
+NO_CONDITION = "No condition of content means the same. Write this condition for the other ESP."
+_CHANGED = (
+    "Conditions compare values as they are, and `{name}` changes this one. Write this condition for"
+    " the other ESP."
+)
+_JOINED = (
+    "`{name}` joins values, to which no filter or condition of content applies. Write this tag for"
+    " the other ESP."
+)
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
 _FORMAT = "Content has no date like `{}`. Write this tag for the other ESP."
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
@@ -138,9 +147,9 @@ class Values:
         return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats)
 
     def operand(self, value: Expression) -> SourceField | None:
-        """Return the field whose value this is, also if it is guarded, or None. Raises: ByHand.
+        """Return the field whose value this is, also if it is guarded, or None.
 
-        A value that a filter changes is none of a field.
+        Raises: ByHand if it is a value that a filter changes.
         """
         reading = _Reading()
         try:
@@ -149,8 +158,9 @@ class Values:
             if find_root(value) is None:
                 return None
             raise
-        is_changed = any(reading.steps) or reading.caveats or reading.is_escaped
-        return None if is_changed else source
+        if any(reading.steps) or reading.caveats or reading.is_escaped:
+            raise refuse_changed(value)
+        return source
 
     def compared(self, value: Expression) -> tuple[SourceField, DataType | None] | None:
         """Return the field that is compared, and the type as which its code reads it, or None.
@@ -195,7 +205,7 @@ class Values:
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
                 before = Filtered(inner, tuple(others)) if others else inner
-                if name in _UNCHANGED:
+                if name in UNCHANGED:
                     reading.is_escaped = True
                     if name == "safe":
                         reading.caveats.append(RAW_HTML.format(title=self.profile.title))
@@ -206,12 +216,13 @@ class Values:
                         reading.caveats.append(_NULL.format(title=self.profile.title))
                     reading.steps.append(text)
                     return before
-                raise ByHand(_FILTER.format(name=name))
-            case Call(name, (inner,)) if name.lower() in _UNCHANGED:
+                raise ByHand(self._explain(name))
+            case Call(name, (inner,)) if name.lower() in UNCHANGED:
                 reading.is_escaped = True
                 return inner
             case Call(name):
-                raise ByHand(_FILTER.format(name=name))
+                message = _JOINED if name.lower() == "concat" else _FILTER
+                raise ByHand(message.format(name=name))
         raise ByHand(_EXPRESSION)
 
     def _step(self, pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
@@ -230,11 +241,28 @@ class Values:
                 raise ByHand(_FORMAT.format(written) if is_date else found.message)
         raise ByHand(_FILTER.format(name=name.value))
 
+    def _explain(self, name: str) -> str:
+        """Return why a filter is by hand."""
+        forms = self.profile.filters.forms.values()
+        reasons = {each.reason if isinstance(each, FilterRefusal) else None for each in forms}
+        match [*reasons]:
+            case [str() as reason]:  # The ESP has no filters.
+                return (
+                    f"{reason.format(title=self.profile.title)} Write this tag for the other ESP."
+                )
+        return _FILTER.format(name=name)
+
 
 def quoted(text: str) -> str:
     """Return the text as a literal of content."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def refuse_changed(value: Expression) -> ByHand:
+    """Return the error that a condition reads a value that a filter or function changes."""
+    name = _last_name(value)
+    return ByHand(NO_CONDITION if name is None else _CHANGED.format(name=name))
 
 
 def find_root(value: Expression) -> Path | None:
@@ -263,10 +291,15 @@ def _patterns(profile: Profile) -> Mapping[str | None, Sequence[_Pattern]]:
 
 
 def _outermost(value: Expression) -> str | None:
-    """Return the name of the filter or function that is applied last."""
+    """Return the name of the filter or function that is applied last, in small letters."""
+    name = _last_name(value)
+    return None if name is None else name.lower()
+
+
+def _last_name(value: Expression) -> str | None:
     match value:
         case Filtered(_, (*_, FilterCode(name))) | Call(name):
-            return name.lower()
+            return name
     return None
 
 

@@ -466,8 +466,11 @@ def test_a_variable_keeps_the_item_of_its_loop_in_an_inner_one_with_the_same_nam
 
 
 CHOICES = {
-    "mailchimp": {"*|HTML:LIST_ADDRESS_HTML|*": "{{sender.address}}"},
     "sfmc": {
+        "%%=ProperCase(v([tier]))=%%": "{{recipient.tier | title}}",
+        '<a href="%%=RedirectTo(Concat("https://a.example/?e=", [mail]))=%%">x</a>': (
+            '<a href="https://a.example/?e={{recipient.mail}}">x</a>'
+        ),
         "%%[ VAR @a IF [tier] == 'x' THEN SET @a = 'b' ENDIF ]%%%%=v(@a)=%%": (
             '{{#if recipient.tier = "x"}}b{{else}}{{/if}}'
         ),
@@ -1276,6 +1279,21 @@ def test_values_replace_what_the_target_lacks():
     assert converted.content == "<p>Acme &amp; Co{{ 'now' | date: '%Y' }}</p>"
     with pytest.raises(InvalidInput):
         ConversionOptions(values={"sender.nam": "Acme"})
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        ("mailchimp", "*|HTML:LIST_ADDRESS_HTML|*", "{{sender.address}}"),
+        ("mailchimp", "*|list:company|*", "{{sender.name}}"),
+        ("hubspot", "{{ year }}", "{{today.year}}"),
+        ("hubspot", "{{ unsubscribe_link_single }}", "{{link.unsubscribe}}"),
+        ("activecampaign", "%SENDER-INFO%", "{{sender.address}}"),
+        ("sfmc", "%%Member_Busname%% %%XTYEAR%%", "{{sender.name}} {{today.year}}"),
+    ],
+)
+def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expected):
+    assert convert(source, read=esp, write="portable").content == expected
 
 
 def test_names_say_which_keys_are_meant():
