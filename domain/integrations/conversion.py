@@ -214,6 +214,7 @@ class _Conversion:
         self._short_names: Mapping[str, str] = {}
         """The names at the target of the keys that can be none there."""
         self._refused: dict[int, str] = {}
+        self._copied: set[str] = set()
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
         )
@@ -238,9 +239,12 @@ class _Conversion:
         )
         statements = Statements.of(tags, nodes)
         # The types that later tags show apply to earlier ones.
-        self._read(nodes, fields, statements)
+        self._copied.update(self._read(nodes, fields, statements).to_copy)
         for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
             reader = self._read(nodes, fields, statements)
+            if not self._copied.issuperset(to_copy := reader.to_copy):
+                self._copied.update(to_copy)
+                continue
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),
                 **dict(statements.find_halves(reader)),
@@ -308,6 +312,7 @@ class _Conversion:
             refused=self._refused,
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
             statements=statements.following,
+            copied=frozenset(self._copied),
         )
         reader.read(nodes)
         return reader
@@ -382,7 +387,8 @@ class _Conversion:
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
-        violations = [*self._find_overwritten(content, reader.kept_variables.values())]
+        variables = {*reader.kept_variables.values(), *reader.copied}
+        violations = [*self._find_overwritten(content, variables)]
         if violations:
             raise InvalidContent(violations)
         options = ExportOptions(
@@ -453,6 +459,8 @@ class _Conversion:
             for position in (warning.position, *warning.places):
                 offset = content.lines.offset_of(position)
                 if document.is_code(offset):
+                    if warning.code is WarningCode.UNKNOWN_WORD:
+                        continue  # This is a variable of a tag that is copied.
                     reader.add_caveat(document.find_start(offset), warning.message)
                 else:
                     at = self._lines.position(document.find_start(offset))
