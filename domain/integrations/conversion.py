@@ -522,9 +522,10 @@ class _Conversion:
         source, target = self._source, self._target
         used = [(source, name)]
         if target is not None:
-            standard = target.names.standard_fields
-            used.append((target, standard.get(key, "")))
-            is_known = key == EMAIL_KEY or isinstance(key, DataPath) or key in standard
+            standard = target.names.standard_fields.get(key, "")
+            used.append((target, standard))
+            is_standard = standard not in {"", *target.names.conventional}
+            is_known = key == EMAIL_KEY or isinstance(key, DataPath) or is_standard
             if not (is_known or self._has_fields):
                 short = self._short_names.get(key)
                 if short is None:
