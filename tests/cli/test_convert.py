@@ -411,3 +411,18 @@ def test_a_reason_names_what_is_by_hand(cli: CommandLine, esp: str, source: str,
 
     assert run.status == FOUND
     assert reason in run.err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("salesforce", "sfmc"),
+        ("Salesforce Marketing Cloud", "sfmc"),
+        ("customer.io", "customerio"),
+        ("active-campaign", "activecampaign"),
+        ("klavio", "klaviyo"),
+    ],
+)
+def test_another_name_of_an_esp_has_a_suggestion(cli: CommandLine, name: str, meant: str):
+    assert f"Did you mean {meant}?" in cli("convert", "--from", name, "--to", "braze").usage_error()
+    assert f"Did you mean {meant}?" in cli("convert", "--from", "braze", "--to", name).usage_error()

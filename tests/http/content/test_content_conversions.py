@@ -108,6 +108,15 @@ def test_all_violations_are_reported(api: Api):
     assert details(api, content="*|FNAME|*") == [("/content", "not_applicable")]
 
 
+def test_another_name_of_an_esp_has_a_suggestion(api: Api):
+    body = {"content": "a", "from": KLAVIYO, "to": {"esp": "salesforce"}}
+
+    response = api.send("POST", CONTENT_CONVERSIONS, compact(body))
+
+    (detail,) = response.json["error"]["details"]
+    assert (detail["pointer"], detail["suggestion"]) == ("/to/esp", "sfmc")
+
+
 def test_strict_rejects_caveats_and_tags_by_hand(api: Api):
     assert details(api, content="\n{{ feeds.a }}", strict=True) == [("/content", "not_applicable")]
     assert convert(api, "a", strict=True)["by_hand"] == []
