@@ -14,7 +14,6 @@ from typing import TypeAlias
 from attrs import Factory, define, evolve, field, frozen
 
 from ...content.filters import (
-    DateStyle,
     Filter,
     FilterName,
     apply_filters,
@@ -32,9 +31,9 @@ from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
 
 _ARITHMETIC = (FilterName.PLUS, FilterName.MINUS, FilterName.TIMES)
-_ARGUMENTS: Mapping[FilterName, Sequence[int | str | DateStyle | None]] = {
+_ARGUMENTS: Mapping[FilterName, Sequence[int | str | None]] = {
     FilterName.NUMBER: range(5),
-    FilterName.DATE: tuple(DateStyle),
+    FilterName.DATE: (LENGTH,),
     FilterName.JOIN: (DEFAULT,),
     **dict.fromkeys((FilterName.TRUNCATE, *_ARITHMETIC), (int(LENGTH),)),
 }
@@ -60,6 +59,7 @@ _JOINED = (
     " the other ESP."
 )
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
+_FORMAT = "Content has no date like `{}`. Write this tag for the other ESP."
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
 
 _Step: TypeAlias = Filter | str
@@ -198,7 +198,7 @@ class Values:
         for pattern in _patterns(self.profile).get(_outermost(value), ()):
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, value, slots):
-                reading.steps.append(_step(pattern, slots))
+                reading.steps.append(self._step(pattern, slots))
                 reading.replaced = pattern.replaced or reading.replaced
                 reading.caveats += pattern.caveats
                 return _as_path(slots[SLOT])
@@ -224,6 +224,22 @@ class Values:
                 message = _JOINED if name.lower() == "concat" else _FILTER
                 raise ByHand(message.format(name=name))
         raise ByHand(_EXPRESSION)
+
+    def _step(self, pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
+        if pattern.filter is None:
+            return _text((slots[DEFAULT],))
+        name = pattern.filter.name
+        match slots.get(str(pattern.filter.argument)):
+            case None:
+                return pattern.filter
+            case Literal(str() | int() | float() as written) if not isinstance(written, bool):
+                is_date = name is FilterName.DATE
+                format_ = self.profile.filters.read_date(str(written)) if is_date else written
+                found = parse_filter(name.value, format_)
+                if isinstance(found, Filter):
+                    return found
+                raise ByHand(_FORMAT.format(written) if is_date else found.message)
+        raise ByHand(_FILTER.format(name=name.value))
 
     def _explain(self, name: str) -> str:
         """Return why a filter is by hand."""
@@ -312,9 +328,11 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
                     yield _Pattern(expression, written)
     for name, form in profile.filters.forms.items():
         for other, caveat in form.others.items() if isinstance(form, FilterForm) else ():
-            code = profile.filters.output.replace("VALUE", other.replace("VALUE", SLOT))
+            code = other.replace("VALUE", SLOT).replace("ARGUMENT", LENGTH)
+            expression = read_output(profile, profile.filters.output.replace("VALUE", code))
+            argument, *_ = _ARGUMENTS.get(name, (None,))
             caveats = (caveat.format(title=profile.title),)
-            yield _Pattern(read_output(profile, code), Filter(name), caveats=caveats)
+            yield _Pattern(expression, Filter(name, argument), caveats=caveats)
 
 
 def has_default_tag(profile: Profile) -> bool:
@@ -339,21 +357,6 @@ def _as_path(value: Expression) -> Expression:
         case Literal(str() as text):
             return Path(tuple(text.split(".")))
     return value
-
-
-def _step(pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
-    if pattern.filter is None:
-        return _text((slots[DEFAULT],))
-    argument = slots.get(str(pattern.filter.argument))
-    match argument:
-        case None:
-            return pattern.filter
-        case Literal(str() | int() | float() as written) if not isinstance(written, bool):
-            found = parse_filter(pattern.filter.name.value, written)
-            if isinstance(found, Filter):
-                return found
-            raise ByHand(found.message)
-    raise ByHand(_FILTER.format(name=pattern.filter.name.value))
 
 
 def _text(arguments: Sequence[Expression]) -> str:
