@@ -19,6 +19,7 @@ from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
+from ..languages.blocks import Tag
 from ..languages.conditions import Presence
 from ..languages.tree import (
     Assignment,
@@ -64,6 +65,8 @@ _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _LITERAL = "The text in this tag would be read as code. Write it in another way."
 _READ_BY_HAND = "The tag in line {line}, which is by hand, reads the variable `{name}`."
+_BROKEN = "A tag of a block is missing or is not read: the block can contain this assignment."
+_EFFECT = "This does more than set a variable. Write it for the other ESP."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
@@ -84,9 +87,9 @@ _TRUE, _FALSE = Literal(value=True), Literal(value=False)
 class Piece:
     """A part of the content. `owner` is the offset of the tag or block of the source, or None.
 
-    `start` is its offset in the source. `is_kept` is whether the text stays as it is. `line` is the
-    line at which it begins, if it has a block. `continues` is whether it continues the tag of the
-    piece before it, which is also kept.
+    `start` and `end` are its offsets in the source. `is_kept` is whether the text stays as it is.
+    `line` is the line at which it begins, if it is a block or a part of a tag, and `closing` ends
+    the tag after it.
     """
 
     text: str
@@ -94,12 +97,14 @@ class Piece:
     owner: int | None
     is_kept: bool = False
     line: int | None = None
-    continues: bool = False
+    end: int = 0
+    closing: str = ""
 
     @property
     def marked_text(self) -> str:
-        """The text, between marks if it has a block."""
-        return self.text if self.line is None else enclose(self.text, self.line)
+        """The text, between marks if it is a block or a part of a tag."""
+        text = f"{self.text.rstrip()}{self.closing}" if self.closing else self.text
+        return text if self.line is None else enclose(text, self.line)
 
 
 @frozen
@@ -120,8 +125,9 @@ class Reader:
     `refused` are the tags that are by hand, by their offsets, and why.
     `texts` are places outside of tags that stay as they are, or are dropped, in order.
 
-    `values` are the texts of links, the sender and the year that are given. `statements` are the
-    offsets of those that follow another one in their tag.
+    `values` are the texts of links, the sender and the year that are given. `parts` are the tags
+    with several statements, by the offset of each but the first. `is_broken` is whether a tag is
+    missing for a block: any assignment can then be in it.
     """
 
     text: str
@@ -135,7 +141,8 @@ class Reader:
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
     texts: Sequence[tuple[int, int, Result]] = ()
-    statements: Collection[int] = ()
+    parts: Mapping[int, Tag] = field(factory=dict)
+    is_broken: bool = False
     pieces: list[Piece] = field(init=False, factory=list)
     results: dict[int, Result] = field(init=False, factory=dict)
     """By the offset of the tag."""
@@ -221,13 +228,20 @@ class Reader:
 
     def _read(self, node: Node) -> None:
         """Convert the node. Raises: ByHand."""
+        match node:  # A variable has its value also if its tag stays because another one reads it.
+            case Assignment():
+                self._assignment(node)
+            case Opaque(name="VAR", arguments=names):
+                for each in names:
+                    if isinstance(each, Path):
+                        self._assign(node, str(each.parts[0]), Literal(""))
         if node.start in self.refused:
             raise ByHand(self.refused[node.start])
         match node:
             case Condition():
                 self._condition(node)
-            case Assignment():
-                self._assignment(node)
+            case Assignment() | Opaque(name="VAR"):
+                self._convert(node, "", ())
             case Comment():
                 self._convert(node, "", ())
             case Raw():
@@ -241,11 +255,6 @@ class Reader:
                 self._condition(
                     Condition(node.start, node.end, (evolve(first, test=test), *others))
                 )
-            case Opaque(name="VAR", arguments=names):
-                for each in names:
-                    if isinstance(each, Path):
-                        self._variables[str(each.parts[0])] = Literal("")
-                self._convert(node, "", ())
             case Output() | Opaque():
                 self._output(node)
 
@@ -360,12 +369,24 @@ class Reader:
         self._note(node.start, ())
 
     def _assignment(self, node: Assignment) -> None:
-        """Remember the value of a variable, which replaces the variable."""
-        self._assigned.setdefault(node.name, []).append(node.start)
+        """Remember the value of a variable, which replaces the variable. Raises: ByHand."""
+        self._assign(node, node.name, None)
         if isinstance(node.value, tuple):
             raise ByHand("This gives a text to a variable. Write the text where it is shown.")
+        if self.is_broken:
+            raise ByHand(_BROKEN)
+        if self._has_effect(node.value):
+            raise ByHand(_EFFECT)
         self._variables[node.name] = self._resolve(node.value)
-        self._convert(node, "", ())
+
+    def _assign(self, node: Node, name: str, value: Expression | None) -> None:
+        self._assigned.setdefault(name, []).append(node.start)
+        self._variables[name] = value
+
+    def _has_effect(self, value: Expression) -> bool:
+        """Return whether a function in the expression does more than return a value."""
+        calls = (each for each in _parts(value) if isinstance(each, Call))
+        return any(each.name.lower() in self.profile.vocabulary.effects for each in calls)
 
     def _resolve(self, value: Expression) -> Expression:
         """Return the expression with the values of its variables. Raises: ByHand."""
@@ -581,30 +602,45 @@ class Reader:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         for each in _assignments(node):
-            self._variables[each.name] = None
+            if each is not node:
+                self._variables[each.name] = None
             self.kept_variables[each.start] = each.name
         line = self.lines.position(node.start).line
         items = [Path((name,)) for item in self.fields.loops for name in item.names]
-        for name in {*_WORD.findall(self.text, node.start, node.end)}:
-            if name in self._variables and self._variables[name] not in items:
+        can_change = self._can_change(node)
+        words = {*_WORD.findall(self.text, node.start, node.end)}
+        for name in map(self.profile.vocabulary.fold, words):
+            if can_change and name in self._variables and self._variables[name] not in items:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
                 self.poisoning[node.start] = reason
-        start, text = node.start, self.text[node.start : node.end]
         is_block = isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes)
-        continues = start in self.statements and self._ends_with_kept(start)
-        block_line = line if is_block else None
-        self.pieces.append(
-            Piece(text, start, start, is_kept=True, line=block_line, continues=continues)
-        )
+        is_part = node.start in self.parts or node.end in self.parts
+        self._keep_text(node.start, node.end, line if is_block or is_part else None)
 
-    def _ends_with_kept(self, offset: int) -> bool:
-        """Return whether the last piece is kept, and ends at this offset of the source."""
-        match self.pieces:
-            case [*_, Piece(text=text, start=start, is_kept=True)]:
-                return start + len(text) == offset
-        return False
+    def _can_change(self, node: Node) -> bool:
+        """Return whether the node can change variables that it names."""
+        match node:
+            case Output(value=value):
+                return self._has_effect(value)
+            case Assignment(value=value):
+                return isinstance(value, tuple) or self._has_effect(value)
+        return not (isinstance(node, Opaque) and node.name == "VAR")
+
+    def _keep_text(self, start: int, end: int, line: int | None) -> None:
+        """Keep a tag or block, or a part of a tag: with the part before it, or as a tag."""
+        text, (opening, closing) = self.text[start:end], self.profile.conditions.tag
+        closing = closing if end in self.parts else ""
+        if start in self.parts:
+            match self.pieces:
+                case [*_, Piece(is_kept=True) as last] if last.end > self.parts[start].start:
+                    self.pieces[-1] = evolve(last, text=last.text + text, end=end, closing=closing)
+                    return
+            text = f"{opening}{text}"
+        self.pieces.append(
+            Piece(text, start, start, is_kept=True, line=line, end=end, closing=closing)
+        )
 
     def _add(self, text: str, start: int, owner: int | None = None) -> None:
         if text:
@@ -636,16 +672,21 @@ def _assignments(node: Node) -> Iterator[Assignment]:
 
 def _exceeds(value: Expression, limit: int) -> bool:
     """Return whether the expression has more parts than the limit."""
+    return any(count >= limit for count, _ in enumerate(_parts(value)))
+
+
+def _parts(value: Expression) -> Iterator[Expression | Filter]:
+    """Yield the expression, and those and the filters in it."""
     rest = [value]
-    while rest and limit >= 0:
-        limit -= 1
-        match rest.pop():
+    while rest:
+        part = rest.pop()
+        yield part
+        match part:
             case Filtered(inner, filters):
-                limit -= len(filters)
+                yield from filters
                 rest.append(inner)
             case Operation(_, operands) | Call(_, operands):
                 rest += operands
-    return limit < 0
 
 
 def _merged(
