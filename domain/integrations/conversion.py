@@ -31,6 +31,7 @@ from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
+from ..esp.conversion.values import join_outputs
 from ..esp.data_codes import name_variable
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node, find_unread
@@ -217,7 +218,7 @@ class _Conversion:
         count = sum(max(len(each.parts), 1) for each in tags)
         self._require_few(count)
         self._require_source(tags)
-        nodes = read_tags(tags, self._text)
+        nodes = join_outputs(self._source, read_tags(tags, self._text), self._text)
         fields = SourceFields(
             self._source,
             self._names,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from html import escape
@@ -39,6 +39,8 @@ from ..languages.tree import (
     Raw,
     Text,
     Unread,
+    find_closing,
+    list_tags,
     walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
@@ -153,6 +155,8 @@ class Reader:
     kept_variables: dict[int, str] = field(init=False, factory=dict)
     """The names that assignments give which stay, by their offsets."""
     _tests: int = field(init=False, default=0)
+    _fold: Callable[[str], str] = field(init=False)
+    """Returns the names of variables that the language finds equal as one name."""
     _variables: _Variables = field(init=False, factory=ChainMap)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
     """The offsets of the assignments, by the names of their variables."""
@@ -173,6 +177,7 @@ class Reader:
         self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
         trimming = self._trim_before + self._trim_after
         self._removes_white_space = any(each in self.text for each in trimming)
+        self._fold = self.profile.vocabulary.fold
         self._values = Values(self.profile, self.fields)
         forms = () if self.target is None else self.target.conditions.presences
         self._conditions = Conditions(self._values, self.exact, forms)
@@ -272,6 +277,8 @@ class Reader:
             if node.is_raw and self.is_html:
                 caveats = (*caveats, RAW_HTML.format(title=self.profile.title))
             self._convert(node, code, tuple(dict.fromkeys(caveats)))
+            for start in node.others:
+                self._note(start, ())
         else:
             self._opaque(node)
 
@@ -377,11 +384,11 @@ class Reader:
             raise ByHand(_BROKEN)
         if self._has_effect(node.value):
             raise ByHand(_EFFECT)
-        self._variables[node.name] = self._resolve(node.value)
+        self._variables[self._fold(node.name)] = self._resolve(node.value)
 
     def _assign(self, node: Node, name: str, value: Expression | None) -> None:
-        self._assigned.setdefault(name, []).append(node.start)
-        self._variables[name] = value
+        self._assigned.setdefault(self._fold(name), []).append(node.start)
+        self._variables[self._fold(name)] = value
 
     def _has_effect(self, value: Expression) -> bool:
         """Return whether a function in the expression does more than return a value."""
@@ -397,8 +404,8 @@ class Reader:
 
     def _substitute(self, value: Expression) -> Expression:
         match value:
-            case Path((str() as name, *members)) if name in self._variables:
-                found = self._variables[name]
+            case Path((str() as name, *members)) if self._fold(name) in self._variables:
+                found = self._variables[self._fold(name)]
                 if found is not None and not members:
                     return found
                 if isinstance(found, Path):
@@ -433,9 +440,10 @@ class Reader:
         default = self._find_default(node)
         if default is not None:
             self._convert(node, *default)
-            inner = [each.start for branch in node.branches for each in (branch, *branch.nodes)]
-            for start in (*inner[1:], find_closing(node)):
-                self._note(start, ())
+            for each in walk([node]):
+                others = each.others if isinstance(each, Output) else ()
+                for start in {*list_tags(each), *others} - {node.start}:
+                    self._note(start, ())
             return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
@@ -503,7 +511,7 @@ class Reader:
         item = self.fields.find_item(self._resolve(node.items), names)
         # A round can read what the one before has set, and the code after it what the last one has.
         before = self._variables
-        before.update(dict.fromkeys(each.name for each in _assignments(node)))
+        before.update(dict.fromkeys(self._fold(each.name) for each in _assignments(node)))
         self._variables = before.new_child({each: Path((names[each],)) for each in names})
         tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
         tags += [("else", ())] * (len(node.branches) - 1)
@@ -603,19 +611,23 @@ class Reader:
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         for each in _assignments(node):
             if each is not node:
-                self._variables[each.name] = None
+                self._variables[self._fold(each.name)] = None
             self.kept_variables[each.start] = each.name
         line = self.lines.position(node.start).line
         items = [Path((name,)) for item in self.fields.loops for name in item.names]
         can_change = self._can_change(node)
         words = {*_WORD.findall(self.text, node.start, node.end)}
-        for name in map(self.profile.vocabulary.fold, words):
+        for name in map(self._fold, words):
             if can_change and name in self._variables and self._variables[name] not in items:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
                 self.poisoning[node.start] = reason
-        is_block = isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes)
+        match node:
+            case Condition() | Loop() | Opaque(nodes=(_, *_)) | Output(others=(_, *_)):
+                is_block = True
+            case _:
+                is_block = False
         is_part = node.start in self.parts or node.end in self.parts
         self._keep_text(node.start, node.end, line if is_block or is_part else None)
 
@@ -645,12 +657,6 @@ class Reader:
     def _add(self, text: str, start: int, owner: int | None = None) -> None:
         if text:
             self.pieces.append(Piece(text, start, owner))
-
-
-def find_closing(node: Condition | Loop) -> int:
-    """Return the offset of the last tag of a block."""
-    nodes = node.branches[-1].nodes
-    return nodes[-1].end if nodes else node.branches[-1].end
 
 
 def _as_default(test: str, then: str, otherwise: str) -> str | None:

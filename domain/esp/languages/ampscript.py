@@ -71,8 +71,7 @@ _SHOWING = {"v", "output", "outputline"}
 def read_ampscript(text: str) -> Iterator[Tag]:
     """Yield the tags of the text, in order.
 
-    A variable is a path with one part, which begins with `@`, in small letters. `%%NAME%%` is a
-    path, too.
+    A variable is a path with one part, which begins with `@`. `%%NAME%%` is a path, too.
     """
     return scan(text, _OPENING, _Reader(text, Ends(text)).tag)
 
@@ -160,14 +159,14 @@ class _Statements:
         read = _Expressions(self._tokens)
         match word.lower():
             case "set":
-                variable = self._tokens.take("variable").text.lower()
+                variable = self._tokens.take("variable").text
                 self._tokens.take("mark", "=")
                 value = read.condition()
                 return Assignment(start, self._end(), variable, value)
             case "var":
-                names = [Path((self._tokens.take("variable").text.lower(),))]
+                names = [Path((self._tokens.take("variable").text,))]
                 while self._tokens.accept("mark", ","):
-                    names.append(Path((self._tokens.take("variable").text.lower(),)))
+                    names.append(Path((self._tokens.take("variable").text,)))
                 return Opaque(start, self._end(), "VAR", tuple(names))
             case "if":
                 build = as_condition(read.test())
@@ -234,7 +233,7 @@ class _Expressions:
         """Return a value without operators."""
         tokens = self.tokens
         if variable := tokens.accept("variable"):
-            return Path((variable.text.lower(),))
+            return Path((variable.text,))
         if text := tokens.accept("text"):
             quote = text.text[0]
             return Literal(text.text[1:-1].replace(quote * 2, quote))

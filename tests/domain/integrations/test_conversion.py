@@ -1533,6 +1533,38 @@ def test_a_merge_tag_with_an_unknown_word_before_a_colon_is_no_field(source):
     assert "is no field of Mailchimp" in reason
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "content"),
+    [
+        (
+            "sfmc",
+            '%%=IIF(EMPTY([tier]), "x", [city])=%%',
+            "{{#if recipient.tier is not set}}x{{else}}{{recipient.city}}{{/if}}",
+        ),
+        (
+            "sfmc",
+            '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([city], 1, 4), "…")=%%'
+            '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%',
+            None,
+        ),
+        (
+            "sfmc",
+            '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([tier], 1, 5), "…")=%%'
+            '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%',
+            None,
+        ),
+        ("iterable", "{{#urlEncode}}{{{city}}} x{{/urlEncode}}", None),
+    ],
+)
+def test_code_that_is_nearly_that_of_a_default_or_filter_is_not_read_as_it(esp, source, content):
+    converted = convert(source, read=esp, write="portable")
+
+    if content is None:
+        assert converted.content == f"[BY HAND: line 1]{source}[END BY HAND]"
+    else:
+        assert converted.content == content
+
+
 STATEMENTS = {
     "%%[ VAR @a\nSET @a = IIF(EMPTY([City]), 'x', [City]) ]%%a %%=Substring(@a, 2)=%%": (
         "<%%[ VAR @a\nSET @a = IIF(EMPTY([City]), 'x', [City]) ]%%>a %%=Substring(@a, 2)=%%"
