@@ -41,8 +41,10 @@ from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
 from ..fields.values import DataType, Scalar
+from ..identity import IntegrationId
 from ..text import character_violation
 from .codes import FieldCodes
+from .integration import Integration, SetName
 
 __all__ = [
     "Conversion",
@@ -71,6 +73,11 @@ _IS_CONTENT = "This text is code of content. Remove it, or write it in another w
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
+_SHORT = (
+    "The name {name} of {key} at {title} is assumed. Compare it with the account, or give another"
+    " key in a file of names, as in `{line}`."
+)
+_ABOUT_NAMES = {WarningCode.ASSUMED_NAME, WarningCode.UNKNOWN_NAME}
 
 _OVERWRITTEN = "The code for {title} sets the variable `{name}`, too. Rename it in this template."
 _TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts of it."
@@ -204,6 +211,8 @@ class _Conversion:
         self._codes, self._profiles = codes, codes.names.profiles
         self._options = options
         self._names = {**_names_at(source, codes), **options.names}
+        self._short_names: Mapping[str, str] = {}
+        """The names at the target of the keys that can be none there."""
         self._refused: dict[int, str] = {}
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
@@ -366,14 +375,16 @@ class _Conversion:
         self, content: Content, fields: SourceFields, reader: Reader
     ) -> tuple[str, Sequence[ContentWarning]]:
         """Return the code of the target, and the warnings. Raises: InvalidContent."""
-        codes = self._codes
+        codes, written_for = self._codes, self._written_for
         if not self._has_fields:
             drafts = (
                 FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
                 for each in _used(content, fields)
             )
             codes = FieldCodes.of(define_fields(drafts), profiles=self._profiles)
-        if self._written_for is None:
+            if isinstance(written_for, Esp):
+                codes, written_for = self._with_short_names(codes, written_for)
+        if written_for is None:
             resolver = FieldResolver(codes.names.by_key, explain_key=codes.names.explain_key)
             violations = find_violations(content, resolver)
             if violations:
@@ -386,8 +397,27 @@ class _Conversion:
             surface=self._options.surface, strict=False, sent_by=self._options.sent_by
         )
         exporter = ContentExporter(content, options, self._profiles)
-        exported = exporter.export(codes, self._written_for, reader.presences)
+        exported = exporter.export(codes, written_for, reader.presences)
         return exported.content, exported.warnings
+
+    def _with_short_names(self, codes: FieldCodes, esp: Esp) -> tuple[FieldCodes, Target]:
+        """Return the codes with a name for each field, and where the fields have these names.
+
+        A key can be too long for a name, or be reserved: then a proposed name is set.
+        """
+        fields, proposed = codes.names.fields, codes.propose_names(esp)
+        self._short_names = {e.key: proposed[e.id] for e in fields if e.id in proposed}
+        if not proposed:
+            return codes, esp
+        integration = Integration(
+            id=IntegrationId(1),
+            organization_id=fields[0].organization_id,
+            esp=esp,
+            name=esp,
+            created_at=fields[0].created_at,
+            names={field_id: SetName(name) for field_id, name in proposed.items()},
+        )
+        return FieldCodes.of(fields, [integration], self._profiles), integration.id
 
     def _find_overwritten(
         self, content: Content, variables: Collection[str]
@@ -425,8 +455,8 @@ class _Conversion:
     ) -> Iterator[ContentWarning]:
         """Add the warnings about tags to their results, and yield the others."""
         for warning in warnings:
-            is_assumed = warning.code is WarningCode.ASSUMED_NAME and not self._has_fields
-            if is_assumed or warning.code is WarningCode.CHANGED_EXPORT:
+            is_about_name = warning.code in _ABOUT_NAMES and not self._has_fields
+            if is_about_name or warning.code is WarningCode.CHANGED_EXPORT:
                 continue  # No earlier version has converted a template.
             for position in (warning.position, *warning.places):
                 offset = content.lines.offset_of(position)
@@ -458,7 +488,12 @@ class _Conversion:
             used.append((target, standard.get(key, "")))
             is_known = key == EMAIL_KEY or isinstance(key, DataPath) or key in standard
             if not (is_known or self._has_fields):
-                yield _ASSUMED.format(key=key, title=target.title)
+                short = self._short_names.get(key)
+                if short is None:
+                    yield _ASSUMED.format(key=key, title=target.title)
+                else:
+                    line = f"{name}: {short.lower()}"
+                    yield _SHORT.format(name=short, key=key, title=target.title, line=line)
             if target.esp == source.esp:
                 return
         for profile, each in used:

@@ -13,6 +13,7 @@ from ..languages.tree import (
     Call,
     Condition,
     Expression,
+    Filter,
     Filtered,
     Literal,
     Node,
@@ -30,7 +31,7 @@ SLOT = "recipient_fields_slot"
 DEFAULT = "recipient_fields_default"
 """The default in a pattern."""
 LENGTH, LESS = "777", "776"
-"""The argument of `truncate` in a pattern, and the number before it."""
+"""The argument of `truncate` and `date` in a pattern, and the number before it."""
 SLOTS = {SLOT, DEFAULT, LENGTH, LESS}
 
 
@@ -107,16 +108,25 @@ def match_code(pattern: Expression, value: Expression, slots: dict[str, Expressi
             split = len(others) - len(filters)
             before = Filtered(other, others[:split]) if split else other
             return match_code(inner, before, slots) and all(
-                left.name == right.name
-                and left.named == right.named
-                and match_all(left.arguments, right.arguments, slots)
+                left.name == right.name and _match_arguments(left, right, slots)
                 for left, right in zip(filters, others[split:], strict=True)
             )
-        case Call(name, arguments), Call(other_name, others) if name.lower() == other_name.lower():
-            return pattern.named == value.named and match_all(arguments, others, slots)
+        case Call(name), Call(other_name) if name.lower() == other_name.lower():
+            return _match_arguments(pattern, value, slots)
         case Operation(name, operands), Operation(other_name, others) if name == other_name:
             return match_all(operands, others, slots)
     return pattern == value
+
+
+def _match_arguments(
+    pattern: Filter | Call, value: Filter | Call, slots: dict[str, Expression]
+) -> bool:
+    named, others = dict(pattern.named), dict(value.named)
+    return named.keys() == others.keys() and match_all(
+        (*pattern.arguments, *named.values()),
+        (*value.arguments, *(others[name] for name in named)),
+        slots,
+    )
 
 
 def find_shape(node: Node, text: str) -> Expression:

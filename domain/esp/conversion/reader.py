@@ -48,7 +48,7 @@ from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
 from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
-from .values import RAW_HTML, Values, has_default_tag, quoted
+from .values import RAW_HTML, UNCHANGED, Values, has_default_tag, quoted
 
 _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
@@ -56,6 +56,7 @@ _DEPTH = (
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
 _OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
+_GIVE = "Or give `{name}` with the option `values`."
 _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
 
 
@@ -264,7 +265,7 @@ class Reader:
                 self._output(node)
 
     def _output(self, node: Output | Opaque) -> None:
-        shown = _without_place(node)
+        shown = _without_place(self.profile, node)
         if shown in _dropped(self.profile):
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
@@ -297,6 +298,8 @@ class Reader:
                     return self._choice(tests, [*operands[1::2], last])
                 case Call(name, (test, then, otherwise)) if name.lower() == "iif":
                     return self._choice([test], [then, otherwise])
+                case Call(name, (inner,)) if name.lower() in UNCHANGED:
+                    return self._shown(inner)
                 case Call(name, parts) if name.lower() == "concat":
                     return self._joined(parts)
                 case Operation("~", parts):
@@ -338,8 +341,12 @@ class Reader:
         return f"{''.join(parts)}{{{{else}}}}{codes[-1]}{{{{/if}}}}", caveats
 
     def _system_code(self, system: SystemValue) -> str:
+        """Return the text that is given, or code of content. Raises: ByHand if there is none."""
         given = self.given.get(system)
         if given is None:
+            code = None if self.target is None else self.target.find_system_code(system)
+            if isinstance(code, str):
+                raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
             return str(system)
         return escape(given) if self.is_html else given
 
@@ -751,16 +758,21 @@ def _as_condition(
     return found
 
 
-def _without_place(node: Node) -> Expression | Node:
-    """Return what a tag shows, or the tag without its place."""
-    return node.value if isinstance(node, Output) else evolve(node, start=0, end=0)
+def _without_place(profile: Profile, node: Node) -> Expression | Node:
+    """Return what a tag shows, or the tag without its place. Names are as they are compared."""
+    match node:
+        case Output(value=Path((str() as name,))):
+            return Path((profile.vocabulary.fold(name),))
+        case Output(value=value):
+            return value
+    return evolve(node, start=0, end=0)
 
 
 @cache
 def _dropped(profile: Profile) -> Collection[Expression | Node]:
     """Return the tags that have no meaning at other ESPs, without their places."""
     codes = () if profile.dropped is None else profile.dropped.tags
-    return {_without_place(read_tree(profile, code)[0]) for code in codes}
+    return {_without_place(profile, read_tree(profile, code)[0]) for code in codes}
 
 
 @cache
@@ -777,12 +789,13 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
 def _system_codes(profile: Profile) -> Mapping[Expression | Node, SystemValue]:
     """Return the system values by their codes without places, and by others that show the same."""
     found: dict[Expression | Node, SystemValue] = {}
+    usual = profile.insertion.code  # This has one name, too: that of a slot.
     for value, code in profile.system_codes.items():
         if isinstance(code, SystemCode):
             also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
-            others = [_NAME.sub(name, code.code, count=1) for name in also]
-            for each in (code.code, *(others if len(_NAME.findall(code.code)) == 1 else ())):
+            form = code.code if len(_NAME.findall(code.code)) == 1 else usual
+            for each in (code.code, *(_NAME.sub(name, form, count=1) for name in also)):
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    found.setdefault(_without_place(nodes[0]), value)
+                    found.setdefault(_without_place(profile, nodes[0]), value)
     return found

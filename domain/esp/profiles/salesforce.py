@@ -7,7 +7,7 @@ import re
 from attrs import evolve
 
 from ...content import Surface, WarningCode
-from ...content.filters import DateStyle, FilterName
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..languages.ampscript import read_ampscript
@@ -196,11 +196,14 @@ PROFILE = Profile(
             ),
         },
         dates={
-            style: format_
-            for style, format_ in shared.JAVA_DATES.items()
-            if style != DateStyle.WEEKDAY
+            part: code
+            for part, code in shared.JAVA_DATES.items()
+            if part not in {"%-m", "%a", "%A"}
         },
-        missing_style="Two pages of {title} contradict each other about the format of weekdays.",
+        missing_date=(
+            "{title} reads M as a month and a day, and two of its pages contradict each other about"
+            " the format of weekdays."
+        ),
     ),
     surfaces=SurfaceRules(
         html=Escaping.RAW,

@@ -57,6 +57,9 @@ KLAVIYO = {
     "{{ person.City|truncatechars:20 }}": "{{recipient.city | truncate: 20}}",
     "{{ person.n|floatformat:2 }}": "{{recipient.n | number: 2}}",
     "{{ person.born|format_date_string|date:'j F Y' }}": '{{recipient.born | date: "long"}}',
+    "{{ person.born|format_date_string|date:'F j, Y'|default:'?' }}": (
+        '{{recipient.born | date: "%B %-d, %Y" | default: "?"}}'
+    ),
     "{{ first_name|force_escape }}": "{{recipient.first_name}}",
     "{{ event.order_id }}": "{{event.order_id}}",
     "{{ event|lookup:'Order Number'|default:'x' }}": '{{event["Order Number"] | default: "x"}}',
@@ -232,6 +235,42 @@ def test_a_loop_becomes_content(esp, source, expected):
 )
 def test_another_loop_and_what_hides_in_one_stay_by_hand(esp, source, reason):
     ((_, found),) = by_hand(convert(source, read=esp, write="portable"))
+
+    assert reason in found
+
+
+DATES = {
+    "klaviyo": ("{{{{ event.d|format_date_string|date:'{}' }}}}", "D, M j, y", "n/j/Y"),
+    "braze": ("{{{{context.${{d}} | date: '{}'}}}}", "%a, %b %-d, %y", "%-m/%-d/%Y"),
+    "sendgrid": ('{{{{formatDate d "{}"}}}}', "ddd, MMM D, YY", "M/D/YYYY"),
+    "iterable": ('{{{{dateFormat d tz="UTC" format="{}"}}}}', "EEE, MMM d, yy", "M/d/yyyy"),
+}
+
+
+@pytest.mark.parametrize("source", DATES)
+def test_a_format_of_dates_is_read_and_written(source):
+    names = ConversionOptions(names={"d": "event.d"}, sent_by="context")
+    for target in DATES:
+        options = evolve(names, sent_by="context" if target == "braze" else None)
+        for index in (1, 2):
+            code = DATES[source][0].format(DATES[source][index])
+            converted = convert(code, read=source, write=target, options=options)
+            assert DATES[target][index] in converted.content, converted
+
+
+@pytest.mark.parametrize(
+    ("esp", "code", "reason"),
+    [
+        ("klaviyo", "{{ event.d|format_date_string|date:'jS F' }}", "no date like `jS F`"),
+        ("braze", "{{ context.${d} | date: '%B %e' }}", "no date like `%B %e`"),
+        ("braze", "{{ context.${d} | date: 'long' }}", "no date like `long`"),
+        ("sendgrid", '{{formatDate d "DDDD"}}', "no date like `DDDD`"),
+        ("iterable", '{{dateFormat d tz="UTC" format="MMMMM"}}', "no date like `MMMMM`"),
+    ],
+)
+def test_another_format_of_dates_stays_by_hand(esp, code, reason):
+    options = ConversionOptions(names={"d": "event.d"})
+    ((_, found),) = by_hand(convert(code, read=esp, write="portable", options=options))
 
     assert reason in found
 
@@ -428,8 +467,11 @@ def test_a_variable_keeps_the_item_of_its_loop_in_an_inner_one_with_the_same_nam
 
 
 CHOICES = {
-    "mailchimp": {"*|HTML:LIST_ADDRESS_HTML|*": "{{sender.address}}"},
     "sfmc": {
+        "%%=ProperCase(v([tier]))=%%": "{{recipient.tier | title}}",
+        '<a href="%%=RedirectTo(Concat("https://a.example/?e=", [mail]))=%%">x</a>': (
+            '<a href="https://a.example/?e={{recipient.mail}}">x</a>'
+        ),
         "%%[ VAR @a IF [tier] == 'x' THEN SET @a = 'b' ENDIF ]%%%%=v(@a)=%%": (
             '{{#if recipient.tier = "x"}}b{{else}}{{/if}}'
         ),
@@ -1240,6 +1282,21 @@ def test_values_replace_what_the_target_lacks():
         ConversionOptions(values={"sender.nam": "Acme"})
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        ("mailchimp", "*|HTML:LIST_ADDRESS_HTML|*", "{{sender.address}}"),
+        ("mailchimp", "*|list:company|*", "{{sender.name}}"),
+        ("hubspot", "{{ year }}", "{{today.year}}"),
+        ("hubspot", "{{ unsubscribe_link_single }}", "{{link.unsubscribe}}"),
+        ("activecampaign", "%SENDER-INFO%", "{{sender.address}}"),
+        ("sfmc", "%%Member_Busname%% %%XTYEAR%%", "{{sender.name}} {{today.year}}"),
+    ],
+)
+def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expected):
+    assert convert(source, read=esp, write="portable").content == expected
+
+
 def test_names_say_which_keys_are_meant():
     converted = convert(
         "{{ person.TIER }}",
@@ -1543,14 +1600,18 @@ def test_a_merge_tag_with_an_unknown_word_before_a_colon_is_no_field(source):
         ),
         (
             "sfmc",
-            '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([city], 1, 4), "…")=%%'
-            '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%',
+            (
+                '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([city], 1, 4), "…")=%%'
+                '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%'
+            ),
             None,
         ),
         (
             "sfmc",
-            '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([tier], 1, 5), "…")=%%'
-            '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%',
+            (
+                '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([tier], 1, 5), "…")=%%'
+                '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%'
+            ),
             None,
         ),
         ("iterable", "{{#urlEncode}}{{{city}}} x{{/urlEncode}}", None),

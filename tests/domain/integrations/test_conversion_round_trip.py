@@ -10,7 +10,7 @@ import pytest
 from recipient_fields.domain import DataType
 from recipient_fields.domain.conditions import evaluate, format_condition
 from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
-from recipient_fields.domain.content.filters import DateStyle
+from recipient_fields.domain.content.filters import DATE_STYLES
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, export_content
 from recipient_fields.domain.integrations import ConversionOptions, Outcome, convert
 
@@ -34,7 +34,7 @@ FILTERS = {
         *(f"number: {decimals}" for decimals in range(5)),
         *("plus: 3", "minus: 2", "times: 4", "plus: 3 | number: 2"),
     ),
-    DataType.DATE: tuple(f'date: "{style.value}"' for style in DateStyle),
+    DataType.DATE: tuple(f'date: "{each}"' for each in (*DATE_STYLES, "D.M.YYYY")),
     None: ("first", "first | upper", 'join: ", "'),
 }
 """The filters of each type, and of lists."""
