@@ -208,9 +208,9 @@ def _credentials() -> str:
     rows = []
     for profile in BUILT_IN:
         required, optional = esp_variables(profile.esp)
-        rows += [(profile.title, f"`{name}`", "required") for name in required]
-        rows += [(profile.title, f"`{name}`", "") for name in optional]
-    return _table(("ESP", "Variable", "Meaning"), rows)
+        rows += [(profile.title, f"`{name}`", "yes") for name in required]
+        rows += [(profile.title, f"`{name}`", "no") for name in optional]
+    return _table(("ESP", "Variable", "Required"), rows)
 
 
 _CONDITIONS = {
