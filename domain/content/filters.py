@@ -39,17 +39,18 @@ class FilterName(Choice):
     JOIN = "join"
 
 
-class DateStyle(Choice):
-    """The styles of the filter `date`, in English."""
-
-    LONG = "long"
-    MEDIUM = "medium"
-    SHORT = "short"
-    US = "us"
-    ISO = "iso"
-    YEAR = "year"
-    MONTH = "month"
-    WEEKDAY = "weekday"
+DATE_STYLES: Mapping[str, str] = {
+    "long": "%-d %B %Y",
+    "medium": "%-d %b %Y",
+    "short": "%d/%m/%Y",
+    "us": "%m/%d/%Y",
+    "iso": "%Y-%m-%d",
+    "year": "%Y",
+    "month": "%B",
+    "weekday": "%A",
+}
+"""The formats of the filter `date` that have a name."""
+_STYLE_NAMES = {format_: name for name, format_ in DATE_STYLES.items()}
 
 
 @frozen
@@ -57,22 +58,20 @@ class Filter:
     """A filter of a reference.
 
     `argument` is the number of characters of `truncate` (1 to 1,000), the number of decimals of
-    `number` (0 to 4), the style of `date`, the number of `plus`, `minus` and `times`, or the text
+    `number` (0 to 4), the format of `date`, the number of `plus`, `minus` and `times`, or the text
     of `join`. Other filters have none.
     """
 
     name: FilterName
-    argument: float | DateStyle | str | None = None
+    argument: float | str | None = None
 
     def __str__(self) -> str:
         """Return the filter as it is written: `truncate: 20`."""
         match self.argument:
             case None:
                 return self.name.value
-            case DateStyle():
-                return f'{self.name.value}: "{self.argument.value}"'
-            case str():
-                return f'{self.name.value}: "{self.argument}"'
+            case str() as text:
+                return f'{self.name.value}: "{_STYLE_NAMES.get(text, text)}"'
         return f"{self.name.value}: {self.argument}"
 
 
@@ -82,16 +81,22 @@ _MONTHS = (
 )
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_DATES: Mapping[DateStyle, Callable[[date], str]] = {
-    DateStyle.LONG: lambda day: f"{day.day} {_MONTHS[day.month - 1]} {day.year:04}",
-    DateStyle.MEDIUM: lambda day: f"{day.day} {_MONTHS[day.month - 1][:3]} {day.year:04}",
-    DateStyle.SHORT: lambda day: f"{day.day:02}/{day.month:02}/{day.year:04}",
-    DateStyle.US: lambda day: f"{day.month:02}/{day.day:02}/{day.year:04}",
-    DateStyle.ISO: date.isoformat,
-    DateStyle.YEAR: lambda day: f"{day.year:04}",
-    DateStyle.MONTH: lambda day: _MONTHS[day.month - 1],
-    DateStyle.WEEKDAY: lambda day: _WEEKDAYS[day.weekday()],
+DATE_PARTS: Mapping[str, Callable[[date], str]] = {
+    "%d": lambda day: f"{day.day:02}",
+    "%-d": lambda day: str(day.day),
+    "%m": lambda day: f"{day.month:02}",
+    "%-m": lambda day: str(day.month),
+    "%b": lambda day: _MONTHS[day.month - 1][:3],
+    "%B": lambda day: _MONTHS[day.month - 1],
+    "%y": lambda day: f"{day.year % 100:02}",
+    "%Y": lambda day: f"{day.year:04}",
+    "%a": lambda day: _WEEKDAYS[day.weekday()][:3],
+    "%A": lambda day: _WEEKDAYS[day.weekday()],
 }
+"""The parts of the formats of `date`, which are those of `strftime`, in English."""
+DATE_PART = re.compile("%-?[A-Za-z]")
+_DATE_FORMAT = re.compile(rf"(?=[^%]*%(?!-[dm]\Z))(?:{'|'.join(DATE_PARTS)}|[ ,./:-]){{1,40}}")
+"""One number alone, as in `%-d`, is excluded: in .NET, one letter is another format."""
 _DECIMALS = Context(prec=60, rounding=ROUND_HALF_UP)
 
 
@@ -116,9 +121,9 @@ def _format_number(number: float, decimals: int) -> str:
     return f"{abs(rounded) if rounded.is_zero() else rounded:f}"
 
 
-def _format_date(value: date, style: DateStyle) -> str:
+def _format_date(value: date, format_: str) -> str:
     """Return the date, or that of an instant, which is in UTC."""
-    return _DATES[style](value)
+    return DATE_PART.sub(lambda part: DATE_PARTS[part[0]](value), format_)
 
 
 def _calculate(operate: Callable[[Decimal, Decimal], Decimal]) -> Callable[[float, float], float]:
@@ -142,7 +147,7 @@ class _Rule:
     example: str
     inputs: tuple[DataType, ...]
     apply: Callable[..., Value]
-    arguments: range | type[DateStyle] | type[float] | re.Pattern[str] | None = None
+    arguments: range | type[float] | re.Pattern[str] | None = None
     reads_list: bool = False
     output: DataType = DataType.TEXT
 
@@ -165,7 +170,7 @@ _RULES: Mapping[FilterName, _Rule] = {
     FilterName.URL: _Rule("url", _TEXT, lambda text: quote(text, safe="", errors="replace")),
     FilterName.NUMBER: _Rule("number: 2", (DataType.NUMBER,), _format_number, range(5)),
     FilterName.DATE: _Rule(
-        'date: "long"', (DataType.DATE, DataType.DATETIME), _format_date, DateStyle
+        'date: "long"', (DataType.DATE, DataType.DATETIME), _format_date, _DATE_FORMAT
     ),
     FilterName.PLUS: _arithmetic("plus", Decimal.__add__),
     FilterName.MINUS: _arithmetic("minus", Decimal.__sub__),
@@ -175,6 +180,10 @@ _RULES: Mapping[FilterName, _Rule] = {
         'join: ", "', _TEXT, lambda items, text: text.join(items), _SEPARATOR, reads_list=True
     ),
 }
+_NO_DATE_FORMAT = (
+    f"Use one of the styles {', '.join(DATE_STYLES)}, or a format of {' '.join(DATE_PARTS)} and"
+    " marks such as `/`."
+)
 _OTHER_NAMES = {
     **dict.fromkeys(("upcase", "uppercase"), "upper"),
     **dict.fromkeys(("downcase", "lowercase"), "lower"),
@@ -201,9 +210,14 @@ def parse_filter(name: str, argument: float | str | None) -> Filter | Violation:
             return Filter(known)
         case type() as float_, int() | float() if float_ is float:
             return Filter(known, argument)
-        case re.Pattern() as pattern, str():
-            if pattern.fullmatch(argument) is not None:
-                return Filter(known, argument)
+        case re.Pattern() as pattern, str() as text:
+            is_date = known is FilterName.DATE
+            written = DATE_STYLES.get(text, text) if is_date else text
+            if pattern.fullmatch(written) is not None:
+                return Filter(known, written)
+            if is_date:
+                suggestion = closest_match(text, DATE_STYLES)
+                return Violation(Rule.UNKNOWN_VALUE, _NO_DATE_FORMAT, suggestion=suggestion)
             message = f"Write 1 to 10 characters after `{name}:`, without quotes and marks of code."
             return Violation(Rule.FORMAT, message)
         case range() as numbers, int() | float():
@@ -211,13 +225,6 @@ def parse_filter(name: str, argument: float | str | None) -> Filter | Violation:
                 return Filter(known, argument)
             message = f"Write a number from {numbers[0]} to {numbers[-1]:,} after `{name}:`."
             return Violation(Rule.OUT_OF_RANGE, message)
-        case type() as styles_, str() if styles_ is DateStyle:
-            styles = [each.value for each in DateStyle]
-            if argument in styles:
-                return Filter(known, DateStyle(argument))
-            message = f"Use one of the styles {', '.join(styles)}."
-            suggestion = closest_match(argument, styles)
-            return Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)
     return Violation(Rule.FORMAT, f"Write this filter as `| {rule.example}`.")
 
 

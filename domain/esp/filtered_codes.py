@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from ..content.filters import DateStyle, Filter, FilterName
+from ..content.filters import Filter, FilterName
 from ..fields.values import DataType
 from .errors import NotInsertable
 from .profiles.profile import (
@@ -89,8 +89,8 @@ def _find_form(language: FilterLanguage, title: str, wanted: Filter) -> FilterFo
     if isinstance(form, FilterRefusal):
         reason = form.reason.replace("{title}", title)
         raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")
-    if isinstance(wanted.argument, DateStyle) and wanted.argument not in language.dates:
-        reason = language.missing_style.replace("{title}", title)
+    if wanted.name is FilterName.DATE and language.write_date(str(wanted.argument)) is None:
+        reason = language.missing_date.replace("{title}", title)
         raise NotInsertable(f"The filter `{wanted}` is not possible. {reason}")
     if isinstance(wanted.argument, int) and form.least and wanted.argument < form.least:
         raise NotInsertable(
@@ -103,8 +103,8 @@ def _find_form(language: FilterLanguage, title: str, wanted: Filter) -> FilterFo
 def _fill(form: FilterForm, language: FilterLanguage, filled: Filter, value: str) -> str:
     slots = {"VALUE": value}
     match filled.argument:
-        case DateStyle() as style:
-            slots["ARGUMENT"] = language.dates[style]
+        case str() as format_ if filled.name is FilterName.DATE:
+            slots["ARGUMENT"] = language.write_date(format_) or ""
         case int() as number:
             slots |= {"ARGUMENT": str(number), "LESS": str(number - 1), "ZEROS": "0" * number}
         case float() | str() as argument:

@@ -51,6 +51,10 @@ class FieldCodes:
         field = self.names.by_key.get(key)
         return None if field is None else self.get(field, target)
 
+    def propose_names(self, esp: Esp) -> Mapping[FieldId, str]:
+        """Return a free name for each field that has none at the ESP."""
+        return self._proposals.at(esp)
+
     def get_own_email(self, target: Target) -> FieldCode:
         """Return the code of the ESP's own field for the address of the recipient."""
         name = self.names.derive_name(OWN_EMAIL, target)
@@ -189,7 +193,7 @@ class _NameProposals:
         For a field without a name, it is a free one. For a field whose name the last sync did not
         find, it is the similar name that this sync found.
         """
-        proposed = self._at(target).get(field.id)
+        proposed = self.at(target).get(field.id)
         if isinstance(target, Esp) or proposed is None:
             return None
         return NameProposal(target, field.key, proposed)
@@ -204,13 +208,14 @@ class _NameProposals:
             reason = f"{title} has no safe form for the name {name}. {profile.names.rule}"
         if self._names.is_synced(target):
             reason = f"The last sync found no field for the key {key}. {reason}"
-        proposed = self._at(target)[field.id]
+        proposed = self.at(target)[field.id]
         if isinstance(target, Esp):
             reason += f" Create an integration with {title}, and set a name such as {proposed}."
             return reason
         return f"{reason} Set a name for this field at integration {target}, such as {proposed}."
 
-    def _at(self, target: Target) -> Mapping[FieldId, str]:
+    def at(self, target: Target) -> Mapping[FieldId, str]:
+        """Return the proposals at the target."""
         if target not in self._proposed:
             self._proposed[target] = self._propose(target)
         return self._proposed[target]

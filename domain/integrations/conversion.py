@@ -31,18 +31,20 @@ from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import SourceFields, list_names
-from ..esp.conversion.statements import Statements
+from ..esp.conversion.values import join_outputs
 from ..esp.data_codes import name_variable
 from ..esp.languages.blocks import Certainty, Tag
-from ..esp.languages.tree import Node
+from ..esp.languages.tree import Node, find_unread
 from ..esp.names import PORTABLE, Bare, Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
 from ..fields.values import DataType, Scalar
+from ..identity import IntegrationId
 from ..text import character_violation
 from .codes import FieldCodes
+from .integration import Integration, SetName
 
 __all__ = [
     "Conversion",
@@ -71,6 +73,11 @@ _IS_CONTENT = "This text is code of content. Remove it, or write it in another w
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
+_SHORT = (
+    "The name {name} of {key} at {title} is assumed. Compare it with the account, or give another"
+    " key in a file of names, as in `{line}`."
+)
+_ABOUT_NAMES = {WarningCode.ASSUMED_NAME, WarningCode.UNKNOWN_NAME}
 
 _OVERWRITTEN = "The code for {title} sets the variable `{name}`, too. Rename it in this template."
 _TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts of it."
@@ -137,9 +144,9 @@ class UsedField:
 class Conversion:
     """A converted template.
 
-    `tags` are all tags of the source, in order, and `counts` their numbers by outcome, for all
-    outcomes. `fields` are those that the content uses. `warnings` are about the content as a whole,
-    or about text outside of its tags.
+    `tags` are all tags of the source, in order, or the statements of those that have several, and
+    `counts` their numbers by outcome, for all outcomes. `fields` are those that the content uses.
+    `warnings` are about the content as a whole, or about text outside of its tags.
     """
 
     content: str
@@ -204,6 +211,8 @@ class _Conversion:
         self._codes, self._profiles = codes, codes.names.profiles
         self._options = options
         self._names = {**_names_at(source, codes), **options.names}
+        self._short_names: Mapping[str, str] = {}
+        """The names at the target of the keys that can be none there."""
         self._refused: dict[int, str] = {}
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
@@ -218,7 +227,7 @@ class _Conversion:
         count = sum(max(len(each.parts), 1) for each in tags)
         self._require_few(count)
         self._require_source(tags)
-        nodes = read_tags(tags, self._text)
+        nodes = join_outputs(self._source, read_tags(tags, self._text), self._text)
         fields = SourceFields(
             self._source,
             self._names,
@@ -227,14 +236,14 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
-        statements = Statements.of(tags, nodes)
+        parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
+        is_broken = any(each.is_alone for each in find_unread(nodes))
         # The types that later tags show apply to earlier ones.
-        self._read(nodes, fields, statements)
+        self._read(nodes, fields, parts, is_broken=is_broken)
         for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
-            reader = self._read(nodes, fields, statements)
+            reader = self._read(nodes, fields, parts, is_broken=is_broken)
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),
-                **dict(statements.find_halves(reader)),
                 **reader.poisoned,
                 **reader.poisoning,
             }
@@ -285,7 +294,14 @@ class _Conversion:
         message = f"This is no template of {self._source.title}. It can be one of {titles}."
         raise self._invalid(Rule.NOT_APPLICABLE, message)
 
-    def _read(self, nodes: Sequence[Node], fields: SourceFields, statements: Statements) -> Reader:
+    def _read(
+        self,
+        nodes: Sequence[Node],
+        fields: SourceFields,
+        parts: Mapping[int, Tag],
+        *,
+        is_broken: bool,
+    ) -> Reader:
         reader = Reader(
             text=self._text,
             lines=self._lines,
@@ -298,7 +314,8 @@ class _Conversion:
             given=self._given,
             refused=self._refused,
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
-            statements=statements.following,
+            parts=parts,
+            is_broken=is_broken,
         )
         reader.read(nodes)
         return reader
@@ -358,14 +375,16 @@ class _Conversion:
         self, content: Content, fields: SourceFields, reader: Reader
     ) -> tuple[str, Sequence[ContentWarning]]:
         """Return the code of the target, and the warnings. Raises: InvalidContent."""
-        codes = self._codes
+        codes, written_for = self._codes, self._written_for
         if not self._has_fields:
             drafts = (
                 FieldDraft(name=each.key, key=each.key, data_type=each.data_type)
                 for each in _used(content, fields)
             )
             codes = FieldCodes.of(define_fields(drafts), profiles=self._profiles)
-        if self._written_for is None:
+            if isinstance(written_for, Esp):
+                codes, written_for = self._with_short_names(codes, written_for)
+        if written_for is None:
             resolver = FieldResolver(codes.names.by_key, explain_key=codes.names.explain_key)
             violations = find_violations(content, resolver)
             if violations:
@@ -378,8 +397,27 @@ class _Conversion:
             surface=self._options.surface, strict=False, sent_by=self._options.sent_by
         )
         exporter = ContentExporter(content, options, self._profiles)
-        exported = exporter.export(codes, self._written_for, reader.presences)
+        exported = exporter.export(codes, written_for, reader.presences)
         return exported.content, exported.warnings
+
+    def _with_short_names(self, codes: FieldCodes, esp: Esp) -> tuple[FieldCodes, Target]:
+        """Return the codes with a name for each field, and where the fields have these names.
+
+        A key can be too long for a name, or be reserved: then a proposed name is set.
+        """
+        fields, proposed = codes.names.fields, codes.propose_names(esp)
+        self._short_names = {e.key: proposed[e.id] for e in fields if e.id in proposed}
+        if not proposed:
+            return codes, esp
+        integration = Integration(
+            id=IntegrationId(1),
+            organization_id=fields[0].organization_id,
+            esp=esp,
+            name=esp,
+            created_at=fields[0].created_at,
+            names={field_id: SetName(name) for field_id, name in proposed.items()},
+        )
+        return FieldCodes.of(fields, [integration], self._profiles), integration.id
 
     def _find_overwritten(
         self, content: Content, variables: Collection[str]
@@ -417,8 +455,8 @@ class _Conversion:
     ) -> Iterator[ContentWarning]:
         """Add the warnings about tags to their results, and yield the others."""
         for warning in warnings:
-            is_assumed = warning.code is WarningCode.ASSUMED_NAME and not self._has_fields
-            if is_assumed or warning.code is WarningCode.CHANGED_EXPORT:
+            is_about_name = warning.code in _ABOUT_NAMES and not self._has_fields
+            if is_about_name or warning.code is WarningCode.CHANGED_EXPORT:
                 continue  # No earlier version has converted a template.
             for position in (warning.position, *warning.places):
                 offset = content.lines.offset_of(position)
@@ -450,7 +488,12 @@ class _Conversion:
             used.append((target, standard.get(key, "")))
             is_known = key == EMAIL_KEY or isinstance(key, DataPath) or key in standard
             if not (is_known or self._has_fields):
-                yield _ASSUMED.format(key=key, title=target.title)
+                short = self._short_names.get(key)
+                if short is None:
+                    yield _ASSUMED.format(key=key, title=target.title)
+                else:
+                    line = f"{name}: {short.lower()}"
+                    yield _SHORT.format(name=short, key=key, title=target.title, line=line)
             if target.esp == source.esp:
                 return
         for profile, each in used:
@@ -458,22 +501,20 @@ class _Conversion:
                 yield profile.names.differing_values[each].format(title=profile.title)
 
     def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
-        """Yield the tags with their results. Those in a kept block have none of their own."""
-        places = sorted(
-            [
-                *((tag.start, tag.end, [each.start for each in tag.parts[1:]]) for tag in tags),
-                *((start, end, []) for start, end in self._texts),
-            ]
-        )
-        for start, end, others in places:
-            results = [reader.results[each] for each in (start, *others) if each in reader.results]
-            outcomes = {each.outcome for each in results}
-            outcome = next((each for each in _BY_IMPORTANCE if each in outcomes), None)
+        """Yield the tags with their results: each statement, if a tag has several."""
+        places = [(start, start, end) for start, end in self._texts]
+        for tag in tags:
+            first, *others = tag.parts
+            place = (first.start, first.end) if others else (tag.start, tag.end)
+            places.append((tag.start, *place))
+            places += [(each.start, each.start, each.end) for each in others]
+        for owner, start, end in sorted(places):
+            result = reader.results.get(owner, _CONSEQUENCE)
             yield ConvertedTag(
                 position=self._lines.position(start),
                 text=self._text[start:end],
-                outcome=outcome or Outcome.CONSEQUENCE,
-                reasons=tuple(dict.fromkeys(chain.from_iterable(each.reasons for each in results))),
+                outcome=result.outcome,
+                reasons=result.reasons,
             )
 
 
@@ -487,7 +528,8 @@ def _require_converted(tags: Iterable[ConvertedTag]) -> None:
         raise InvalidContent(violations[:MAX_VIOLATIONS])
 
 
-_BY_IMPORTANCE = (Outcome.BY_HAND, Outcome.CAVEAT, Outcome.DROPPED, Outcome.CONVERTED)
+_CONSEQUENCE = Result(Outcome.CONSEQUENCE)
+"""That of a tag in a block that stays."""
 
 
 def _names_at(source: Target, codes: FieldCodes) -> Mapping[str, str]:

@@ -185,6 +185,23 @@ def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_
     assert run.out == "{{recipient.loyalty_tier}}"
 
 
+def test_a_key_that_is_too_long_for_the_target_has_a_short_name(cli: CommandLine, tmp_path: Path):
+    names = tmp_path / "names.yaml"
+    arguments = ("convert", "--from", "klaviyo", "--to", "mailchimp")
+    source = "{{ person.loyalty_status }} {{ person.loyalty_state }} {{ person.tier }}"
+
+    run = cli(*arguments, "--write-names", names, stdin=source)
+
+    assert (run.status, run.out) == (0, "*|LOYALTY_ST|* *|LOYALTY_2|* *|TIER|*")
+    reason = "The name LOYALTY_ST of loyalty_status at Mailchimp is assumed. Compare it with the"
+    assert f"1:1: Caveat: {{{{ person.loyalty_status }}}} {reason}" in run.err
+    assert "in a file of names, as in `loyalty_status: loyalty_st`.\n" in run.err
+    corrected = names.read_text().replace("loyalty_status: loyalty_status", "loyalty_status: level")
+    names.write_text(corrected)
+    run = cli(*arguments, "--names", names, stdin=source)
+    assert run.out == "*|LEVEL|* *|LOYALTY_ST|* *|TIER|*"
+
+
 def test_the_names_are_those_of_an_organization(cli: CommandLine, tmp_path: Path):
     fields = tmp_path / "fields.yaml"
     cli("organizations", "create", "Shop")
@@ -307,3 +324,25 @@ def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
 
     assert run.status == FOUND
     assert "with the option `--bare`." in run.err
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "reason"),
+    [
+        ("hubspot", "{{ contact.firstname|upper }}", "HubSpot applies no filters to the"),
+        ("hubspot", "{% if contact.tier|lower == 'a' %}x{% endif %}", "HubSpot applies no filters"),
+        ("sfmc", '%%=ProperCase(Concat(FirstName, " ", LastName))=%%', "`Concat` joins values"),
+        ("sfmc", "%%[IF ProperCase([A]) == 'x' THEN]%%x%%[ENDIF]%%", "`ProperCase` changes this"),
+        ("klaviyo", "{% if person.tier|lower == 'a' %}x{% endif %}", "`lower` changes this one."),
+        ("braze", "{% if ${tier}|downcase == 'a' %}x{% endif %}", "filters, such as `downcase`."),
+        ("klaviyo", "{{ organization.name }}", "Or give `sender.name` with the option `--values`."),
+        ("sfmc", "%%Member_Busname%%", "Or give `sender.name` with the option `--values`."),
+    ],
+)
+def test_a_reason_names_what_is_by_hand(cli: CommandLine, esp: str, source: str, reason: str):
+    target = "klaviyo" if esp == "braze" else "braze"
+
+    run = cli("convert", "--from", esp, "--to", target, stdin=source)
+
+    assert run.status == FOUND
+    assert reason in run.err

@@ -46,7 +46,13 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.conditions import Value, parse_condition
 from recipient_fields.domain.content import Surface, SystemValue, parse_content, preview_content
-from recipient_fields.domain.content.filters import DateStyle, Filter, FilterName, apply_filters
+from recipient_fields.domain.content.filters import (
+    DATE_PARTS,
+    DATE_STYLES,
+    Filter,
+    FilterName,
+    apply_filters,
+)
 from recipient_fields.domain.content.resolution import DataValue
 from recipient_fields.domain.data_paths import DataPath
 from recipient_fields.domain.esp import (
@@ -202,9 +208,9 @@ def _credentials() -> str:
     rows = []
     for profile in BUILT_IN:
         required, optional = esp_variables(profile.esp)
-        rows += [(profile.title, f"`{name}`", "required") for name in required]
-        rows += [(profile.title, f"`{name}`", "") for name in optional]
-    return _table(("ESP", "Variable", "Meaning"), rows)
+        rows += [(profile.title, f"`{name}`", "yes") for name in required]
+        rows += [(profile.title, f"`{name}`", "no") for name in optional]
+    return _table(("ESP", "Variable", "Required"), rows)
 
 
 _CONDITIONS = {
@@ -329,7 +335,7 @@ _FILTERS = {
     Filter(FilterName.TRUNCATE, 20): DataType.TEXT,
     Filter(FilterName.URL): DataType.TEXT,
     Filter(FilterName.NUMBER, 2): DataType.NUMBER,
-    Filter(FilterName.DATE, DateStyle.LONG): DataType.DATETIME,
+    Filter(FilterName.DATE, DATE_STYLES["long"]): DataType.DATETIME,
     Filter(FilterName.PLUS, 1): DataType.NUMBER,
     Filter(FilterName.MINUS, 1): DataType.NUMBER,
     Filter(FilterName.TIMES, 1.2): DataType.NUMBER,
@@ -345,17 +351,23 @@ _MEANINGS: Mapping[Filter, tuple[Value | tuple[str, ...], str]] = {
     Filter(FilterName.TRUNCATE, 5): ("Zürich", "At most 5 characters, of which … is one"),
     Filter(FilterName.URL): ("a b&c", "A part of a link, percent-encoded"),
     Filter(FilterName.NUMBER, 2): (2.5, "2 decimals (0 to 4). Halves are rounded away from zero"),
-    Filter(FilterName.PLUS, 1): (2.5, "The sum. `number` must follow"),
-    Filter(FilterName.MINUS, 1): (2.5, "The difference. `number` must follow"),
-    Filter(FilterName.TIMES, 1.2): (2.5, "The product. `number` must follow"),
+    Filter(FilterName.PLUS, 1): (2.5, "The sum. `number` must follow, here `number: 1`"),
+    Filter(FilterName.MINUS, 1): (2.5, "The difference. `number` must follow, here `number: 1`"),
+    Filter(FilterName.TIMES, 1.2): (2.5, "The product. `number` must follow, here `number: 0`"),
     Filter(FilterName.FIRST): (("a", "b"), "The first text of a list of event data"),
     Filter(FilterName.JOIN, ", "): (
         ("a", "b"),
         "The texts of a list with 1 to 10 characters between",
     ),
     **{
-        Filter(FilterName.DATE, style): (date(2026, 11, 4), "The date in UTC, in English")
-        for style in DateStyle
+        Filter(FilterName.DATE, format_): (date(2026, 11, 4), note)
+        for note, formats in {
+            "The date in UTC, in English": DATE_STYLES.values(),
+            f"A format of {' '.join(f'`{each}`' for each in DATE_PARTS)} and ` ,./:-`": (
+                "%a, %b %-d",
+            ),
+        }.items()
+        for format_ in formats
     },
 }
 """Values for the filters, and what a reader should know."""

@@ -12,6 +12,7 @@ from recipient_fields.domain.esp import Esp
 TEXTS = ("tier", "first_name")
 NUMBERS = ("visits", "score")
 BOOLEANS = ("vip",)
+DATES = ("joined",)
 UNTYPED = ("extra",)
 """Fields whose type no tag shows: tests read them as they are."""
 CANDIDATES: Mapping[str, Sequence[object]] = {
@@ -31,6 +32,7 @@ CANDIDATES: Mapping[str, Sequence[object]] = {
     "visits": (0, 1, 3, 4, -2, 2.5, None),
     "score": (0, 3, 10, None),
     "vip": (True, False, None),
+    "joined": ("2026-03-05", "2025-12-31", "", None),
     "extra": (True, False, 0, 1, "x", "", " ", "false", [], ["x"], {}, None),
 }
 """The values of recipients. None is a missing one."""
@@ -57,8 +59,10 @@ class Generator:
         if kind < 0.35:
             return self.random.choice(_PLAIN)
         if kind < 0.6 or depth == 0:
-            key = self.random.choice((*TEXTS, *NUMBERS))
+            key = self.random.choice((*TEXTS, *NUMBERS, *DATES))
             forms = self.dialect.shown if key in TEXTS else self.dialect.shown_numbers
+            if key in DATES:
+                forms = self.dialect.shown_dates
             return self._fill(self.random.choice(forms), key)
         opening, divider, otherwise, closing = self.random.choice(self.dialect.blocks)
         parts = [opening.replace("TEST", self._test()), self.template(depth - 1)]
@@ -90,16 +94,20 @@ class Generator:
         literal = self.random.choice(("gold", "Gold", "silver", "old"))
         number = self.random.choice(("0", "3", "2.5", "-2"))
         filled = form.replace("LITERAL", literal).replace("NUMBER", number)
+        parts = self.random.choices([*self.dialect.date_parts], k=self.random.randint(1, 4))
+        filled = filled.replace("FORMAT", self.random.choice((" ", ", ", "/")).join(parts))
         return filled.replace("VALUE", self.dialect.value(key))
 
 
 @frozen(kw_only=True)
 class Dialect:
-    """The forms of tags in one language: VALUE, LITERAL, NUMBER and TEST are slots."""
+    """The forms of tags in one language: VALUE, LITERAL, NUMBER, FORMAT and TEST are slots."""
 
     value: Callable[[str], str]
     shown: Sequence[str]
     shown_numbers: Sequence[str]
+    shown_dates: Sequence[str]
+    date_parts: Sequence[str] = ("",)
     blocks: Sequence[tuple[str, str, str, str]]
     texts: Sequence[str]
     numbers: Sequence[str]
@@ -132,6 +140,11 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{% verbatim %}{{ x }}{% endverbatim %}",
         ),
         shown_numbers=("{{ VALUE|default:'none' }}", "{{ VALUE|floatformat:2|default:'none' }}"),
+        shown_dates=(
+            "{% if VALUE %}{{ VALUE|format_date_string|date:'FORMAT' }}{% endif %}",
+            "{{ VALUE|date:'FORMAT'|default:'soon' }}",
+        ),
+        date_parts="djmnMFyYDlSP",
         blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
         texts=(
             "VALUE",
@@ -181,6 +194,12 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
         ),
         shown_numbers=("{{VALUE}}", "{{ VALUE | default: 'none' }}"),
+        shown_dates=(
+            "{{ VALUE | date: 'FORMAT' }}",
+            "{{ VALUE | date: 'FORMAT' | default: 'soon' }}",
+            "{% assign d = VALUE | date: 'FORMAT' %}{{ d | upcase }}",
+        ),
+        date_parts=["%d", "%-d", "%m", "%-m", "%b", "%B", "%y", "%Y", "%a", "%A", "%e", "%j"],
         blocks=(
             ("{% if TEST %}", "{% elsif TEST %}", "{% else %}", "{% endif %}"),
             ("{%- if TEST -%}", "{%- elsif TEST -%}", "{%- else -%}", "{%- endif -%}"),
@@ -238,6 +257,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             *("{{ VALUE }}", "{{ VALUE|default('none', true) }}", "{{ VALUE or 'none' }}"),
             "{{ VALUE|default('none') }}",
         ),
+        shown_dates=("{{ VALUE }}",),
         blocks=(("{% if TEST %}", "{% elif TEST %}", "{% else %}", "{% endif %}"),),
         texts=(
             *("VALUE", "VALUE == 'LITERAL'", "VALUE != 'LITERAL'", "VALUE is none"),

@@ -12,7 +12,15 @@ from decimal import ROUND_HALF_UP, Decimal
 from .errors import NotRendered
 
 _TOKEN = re.compile(r"(?:([A-Za-z])\1*)")
-_STRFTIME = {"d": "%-d", "dd": "%d", "MM": "%m", "MMM": "%b", "MMMM": "%B", "yyyy": "%Y"}
+_STRFTIME = {
+    "d": "%-d",
+    "dd": "%d",
+    "MM": "%m",
+    "MMM": "%b",
+    "MMMM": "%B",
+    "yy": "%y",
+    "yyyy": "%Y",
+}
 
 
 def capitalized_words(text: str) -> str:
@@ -41,6 +49,6 @@ def date_in(text: str) -> date:
 
 def format_date(day: date, form: str) -> str:
     """Return the date in a format with the letters of .NET, which those of Java contain."""
-    if not {token[0] for token in _TOKEN.finditer(form)} <= set(_STRFTIME):
+    if form == "d" or not {token[0] for token in _TOKEN.finditer(form)} <= set(_STRFTIME):
         raise NotRendered(f"Not documented: {form}")
     return day.strftime(_TOKEN.sub(lambda token: _STRFTIME[token[0]], form))

@@ -31,6 +31,7 @@ from recipient_fields.domain.integrations import (
 from .conversions import (
     BOOLEANS,
     CANDIDATES,
+    DATES,
     DIALECTS,
     NUMBERS,
     TEXTS,
@@ -47,7 +48,12 @@ from .system_values import TODAY
 TEMPLATES = int(os.environ.get("RECIPIENT_FIELDS_CONVERTED_TEMPLATES", 2 * settings().max_examples))
 """50 per source in `make test`, 300 in `make test-engines`, and 20,000 in `make test-long`."""
 RECIPIENTS = 4
-TYPES = {DataType.TEXT: TEXTS, DataType.NUMBER: NUMBERS, DataType.BOOLEAN: BOOLEANS}
+TYPES = {
+    DataType.TEXT: (*TEXTS, *DATES),
+    DataType.NUMBER: NUMBERS,
+    DataType.BOOLEAN: BOOLEANS,
+    DataType.DATE: DATES,
+}
 
 _MARK = re.compile(r"\[(?:BY HAND: line \d+|END BY HAND)\]")
 
@@ -127,6 +133,8 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
         return 0 in recipient.values()
     if caveat.startswith("The default in this test replaces"):
         return any(not recipient.get(key, True) for key in CANDIDATES if f"in {key} at" in caveat)
+    if "shows no date here that is a text" in caveat:
+        return bool(recipient.get("joined"))
     if "writes a blank as + here" in caveat:
         return any(" " in str(value) for value in recipient.values())
     if "does not encode the character /" in caveat:

@@ -33,7 +33,7 @@ from ..profiles.profile import Profile
 from .code import DEFAULT, SLOT, match_code, read_test
 from .outcomes import ByHand
 from .source_fields import SourceField
-from .values import Values
+from .values import NO_CONDITION, Values, refuse_changed
 
 _OPERATORS = {
     "==": Operator.EQUAL,
@@ -90,7 +90,6 @@ _ABSENT = "This code reads {values} in {{key}} as no value, and {{title}} as one
 _REPLACED = "The default in this test replaces {value} in {{key}} at {{title}}, too."
 _NOT_IN = "For a value of {key} that is missing or null, `not in` does not hold at {title}."
 _LIST = "If {key} is a list at {title}, this tests its items. Here, it tests a part of a text."
-_TEST = "No condition of content means the same. Write this condition for the other ESP."
 
 
 T = TypeVar("T")
@@ -156,13 +155,13 @@ class Conditions:
             case Operation("contains", (whole, Literal(str() as part))):
                 return self._contains(whole, part)
             case Operation(operator, (Literal(), Literal())) if operator in _OPERATORS:
-                raise ByHand(_TEST)
+                raise ByHand(NO_CONDITION)
             case Operation(operator, (Literal() as left, right)) if operator in _OPERATORS:
                 return self._condition(Operation(_FLIPPED[operator], (right, left)))
             case Operation(operator, (left, Literal() as right)) if operator in _OPERATORS:
                 return self._comparison(operator, left, right)
             case Operation() | Literal():
-                raise ByHand(_TEST)
+                raise ByHand(NO_CONDITION)
         return self._truth(self._operand(test))
 
     def _of_pattern(self, pattern: _Pattern, slots: Mapping[str, Expression]) -> Condition:
@@ -181,7 +180,7 @@ class Conditions:
                 return self._contains(value, part)
             case Literal():
                 return self._comparison(_SYMBOLS[operator], value, other)
-        raise ByHand(_TEST)
+        raise ByHand(NO_CONDITION)
 
     def _joined(self, kind: type[AllOf | AnyOf], parts: Sequence[Condition]) -> Condition:
         """Return the conditions together. Tests whether one value is set become one."""
@@ -261,7 +260,7 @@ class Conditions:
         literal = _as_type(value, read_as)
         data_type = _type_of(literal)
         if read_as not in {data_type, None}:
-            raise ByHand(_TEST)  # The reading is a filter of the source, such as `lower`.
+            raise refuse_changed(left)  # The reading is a filter of the source, such as `lower`.
         self._values.fields.require(source, data_type, literal)
         is_order = operator not in {"==", "!="}
         if data_type in {DataType.TEXT, DataType.BOOLEAN} and is_order:
@@ -297,7 +296,7 @@ class Conditions:
     def _emptiness(self, operator: str, left: Expression, right: Literal) -> Condition:
         """Return the condition that a value is set, or is not: a test for null or an empty text."""
         if operator not in {"==", "!="}:
-            raise ByHand(_TEST)
+            raise ByHand(NO_CONDITION)
         source = self._operand(left)
         falsy = {Falsy.MISSING} if right.value is None else {Falsy.EMPTY_TEXT}
         if not self._values.profile.conditions.presences or _shows_nothing_for_null(left):
@@ -436,7 +435,7 @@ def _type_of(value: Value) -> DataType:
 def _found(found: T | None) -> T:
     """Return what a test compares. Raises: ByHand if this is no value of a field."""
     if found is None:
-        raise ByHand(_TEST)
+        raise ByHand(NO_CONDITION)
     return found
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 from attrs import Factory, define, evolve, field, frozen
 
 from ...content.filters import (
-    DateStyle,
     Filter,
     FilterName,
     apply_filters,
@@ -24,17 +24,38 @@ from ...content.filters import (
 from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..filtered_codes import filter_code
-from ..languages.tree import Call, Expression, Filtered, Literal, Path
+from ..languages.tree import (
+    Call,
+    Expression,
+    Filtered,
+    Literal,
+    Node,
+    Output,
+    Path,
+    list_tags,
+    map_nodes,
+    walk,
+)
 from ..languages.tree import Filter as FilterCode
-from ..profiles.profile import FilterForm, OtherDefault, Profile
-from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
+from ..profiles.profile import FilterForm, FilterRefusal, OtherDefault, Profile
+from .code import (
+    DEFAULT,
+    LENGTH,
+    LESS,
+    SLOT,
+    find_shape,
+    match_all,
+    match_code,
+    read_output,
+    read_tree,
+)
 from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
 
 _ARITHMETIC = (FilterName.PLUS, FilterName.MINUS, FilterName.TIMES)
-_ARGUMENTS: Mapping[FilterName, Sequence[int | str | DateStyle | None]] = {
+_ARGUMENTS: Mapping[FilterName, Sequence[int | str | None]] = {
     FilterName.NUMBER: range(5),
-    FilterName.DATE: tuple(DateStyle),
+    FilterName.DATE: (LENGTH,),
     FilterName.JOIN: (DEFAULT,),
     **dict.fromkeys((FilterName.TRUNCATE, *_ARITHMETIC), (int(LENGTH),)),
 }
@@ -43,14 +64,24 @@ _TYPES = {
     **dict.fromkeys((FilterName.NUMBER, *_ARITHMETIC), DataType.NUMBER),
 }
 _OF_LISTS = {FilterName.FIRST, FilterName.JOIN}
-_UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
+UNCHANGED = frozenset({"escape", "escape_once", "force_escape", "redirectto", "safe"})
 """Filters and functions that change only how HTML or a link in a value is shown."""
 
 RAW_HTML = "HTML in a value is shown as it is at {title}, and can be escaped in the result."
 _NULL = "At {title}, a value that is null and an empty text show another text than a missing one."
 _NONE = "At {title}, a value of {key} that is missing or null can be shown as the word None."
 _REPLACED = "{title} shows the default instead of {value}, too."
+NO_CONDITION = "No condition of content means the same. Write this condition for the other ESP."
+_CHANGED = (
+    "Conditions compare values as they are, and `{name}` changes this one. Write this condition for"
+    " the other ESP."
+)
+_JOINED = (
+    "`{name}` joins values, to which no filter or condition of content applies. Write this tag for"
+    " the other ESP."
+)
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
+_FORMAT = "Content has no date like `{}`. Write this tag for the other ESP."
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
 
 _Step: TypeAlias = Filter | str
@@ -62,12 +93,14 @@ class _Pattern:
     """Code with a slot for the value, and the filter that it is. Without one, it is a default.
 
     `replaced` are the values of each type that a default replaces, too. `caveats` are about it.
+    `shapes` are those of the tags that together show the value: they are read as one.
     """
 
     code: Expression
     filter: Filter | None
     replaced: Mapping[DataType, str] = {}
     caveats: Sequence[str] = ()
+    shapes: Sequence[Expression] = ()
 
 
 @define
@@ -138,9 +171,9 @@ class Values:
         return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats)
 
     def operand(self, value: Expression) -> SourceField | None:
-        """Return the field whose value this is, also if it is guarded, or None. Raises: ByHand.
+        """Return the field whose value this is, also if it is guarded, or None.
 
-        A value that a filter changes is none of a field.
+        Raises: ByHand if it is a value that a filter changes.
         """
         reading = _Reading()
         try:
@@ -149,8 +182,9 @@ class Values:
             if find_root(value) is None:
                 return None
             raise
-        is_changed = any(reading.steps) or reading.caveats or reading.is_escaped
-        return None if is_changed else source
+        if any(reading.steps) or reading.caveats or reading.is_escaped:
+            raise refuse_changed(value)
+        return source
 
     def compared(self, value: Expression) -> tuple[SourceField, DataType | None] | None:
         """Return the field that is compared, and the type as which its code reads it, or None.
@@ -188,14 +222,14 @@ class Values:
         for pattern in _patterns(self.profile).get(_outermost(value), ()):
             slots: dict[str, Expression] = {}
             if match_code(pattern.code, value, slots):
-                reading.steps.append(_step(pattern, slots))
+                reading.steps.append(self._step(pattern, slots))
                 reading.replaced = pattern.replaced or reading.replaced
                 reading.caveats += pattern.caveats
                 return _as_path(slots[SLOT])
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
                 before = Filtered(inner, tuple(others)) if others else inner
-                if name in _UNCHANGED:
+                if name in UNCHANGED:
                     reading.is_escaped = True
                     if name == "safe":
                         reading.caveats.append(RAW_HTML.format(title=self.profile.title))
@@ -206,19 +240,53 @@ class Values:
                         reading.caveats.append(_NULL.format(title=self.profile.title))
                     reading.steps.append(text)
                     return before
-                raise ByHand(_FILTER.format(name=name))
-            case Call(name, (inner,)) if name.lower() in _UNCHANGED:
+                raise ByHand(self._explain(name))
+            case Call(name, (inner,)) if name.lower() in UNCHANGED:
                 reading.is_escaped = True
                 return inner
             case Call(name):
-                raise ByHand(_FILTER.format(name=name))
+                message = _JOINED if name.lower() == "concat" else _FILTER
+                raise ByHand(message.format(name=name))
         raise ByHand(_EXPRESSION)
+
+    def _step(self, pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
+        if pattern.filter is None:
+            return _text((slots[DEFAULT],))
+        name = pattern.filter.name
+        match slots.get(str(pattern.filter.argument)):
+            case None:
+                return pattern.filter
+            case Literal(str() | int() | float() as written) if not isinstance(written, bool):
+                is_date = name is FilterName.DATE
+                format_ = self.profile.filters.read_date(str(written)) if is_date else written
+                found = parse_filter(name.value, format_)
+                if isinstance(found, Filter):
+                    return found
+                raise ByHand(_FORMAT.format(written) if is_date else found.message)
+        raise ByHand(_FILTER.format(name=name.value))
+
+    def _explain(self, name: str) -> str:
+        """Return why a filter is by hand."""
+        forms = self.profile.filters.forms.values()
+        reasons = {each.reason if isinstance(each, FilterRefusal) else None for each in forms}
+        match [*reasons]:
+            case [str() as reason]:  # The ESP has no filters.
+                return (
+                    f"{reason.format(title=self.profile.title)} Write this tag for the other ESP."
+                )
+        return _FILTER.format(name=name)
 
 
 def quoted(text: str) -> str:
     """Return the text as a literal of content."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def refuse_changed(value: Expression) -> ByHand:
+    """Return the error that a condition reads a value that a filter or function changes."""
+    name = _last_name(value)
+    return ByHand(NO_CONDITION if name is None else _CHANGED.format(name=name))
 
 
 def find_root(value: Expression) -> Path | None:
@@ -247,10 +315,15 @@ def _patterns(profile: Profile) -> Mapping[str | None, Sequence[_Pattern]]:
 
 
 def _outermost(value: Expression) -> str | None:
-    """Return the name of the filter or function that is applied last."""
+    """Return the name of the filter or function that is applied last, in small letters."""
+    name = _last_name(value)
+    return None if name is None else name.lower()
+
+
+def _last_name(value: Expression) -> str | None:
     match value:
         case Filtered(_, (*_, FilterCode(name))) | Call(name):
-            return name.lower()
+            return name
     return None
 
 
@@ -277,11 +350,55 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
                 expression = read_output(profile, code)
                 if not isinstance(expression, Literal):
                     yield _Pattern(expression, written)
+                    continue
+                shapes = [find_shape(each, code) for each in read_tree(profile, code)]
+                operands = Path((SLOT,)), Literal(argument)
+                yield _Pattern(Call(f"joined {name.value}", operands), written, shapes=shapes)
     for name, form in profile.filters.forms.items():
         for other, caveat in form.others.items() if isinstance(form, FilterForm) else ():
-            code = profile.filters.output.replace("VALUE", other.replace("VALUE", SLOT))
+            code = other.replace("VALUE", SLOT).replace("ARGUMENT", LENGTH)
+            expression = read_output(profile, profile.filters.output.replace("VALUE", code))
+            argument, *_ = _ARGUMENTS.get(name, (None,))
             caveats = (caveat.format(title=profile.title),)
-            yield _Pattern(read_output(profile, code), Filter(name), caveats=caveats)
+            yield _Pattern(expression, Filter(name, argument), caveats=caveats)
+
+
+def join_outputs(profile: Profile, nodes: Sequence[Node], text: str) -> tuple[Node, ...]:
+    """Return the nodes, with one for the tags that together show a value with a filter."""
+    patterns = [each for found in _patterns(profile).values() for each in found if each.shapes]
+    return tuple(_join(patterns, nodes, text)) if patterns else tuple(nodes)
+
+
+def _join(patterns: Sequence[_Pattern], nodes: Sequence[Node], text: str) -> Iterator[Node]:
+    shapes = [find_shape(each, text) for each in nodes]
+    index = 0
+    while index < len(nodes):
+        for pattern in patterns:
+            end = index + len(pattern.shapes)
+            value = _match(pattern, shapes[index:end])
+            if value is not None:
+                first, *_, last = nodes[index], *nodes[index:end]
+                starts = sorted({*chain.from_iterable(map(list_tags, walk(nodes[index:end])))})
+                yield Output(first.start, last.end, value, others=tuple(starts[1:]))
+                index = end
+                break
+        else:
+            yield map_nodes(nodes[index], lambda inner: tuple(_join(patterns, inner, text)))
+            index += 1
+
+
+def _match(pattern: _Pattern, shapes: Sequence[Expression]) -> Expression | None:
+    """Return the value that tags with these shapes show, if they have the form of the pattern."""
+    slots: dict[str, Expression] = {}
+    if not match_all(pattern.shapes, shapes, slots):
+        return None
+    length, less = slots.get(LENGTH), slots.get(LESS)
+    match pattern.code, length:
+        case _, Literal(int() as number) if less not in (None, Literal(number - 1)):
+            return None
+        case Call(name, (_, argument)), _:
+            return Call(name, (slots[SLOT], length or argument))
+    return None
 
 
 def has_default_tag(profile: Profile) -> bool:
@@ -306,21 +423,6 @@ def _as_path(value: Expression) -> Expression:
         case Literal(str() as text):
             return Path(tuple(text.split(".")))
     return value
-
-
-def _step(pattern: _Pattern, slots: Mapping[str, Expression]) -> _Step:
-    if pattern.filter is None:
-        return _text((slots[DEFAULT],))
-    argument = slots.get(str(pattern.filter.argument))
-    match argument:
-        case None:
-            return pattern.filter
-        case Literal(str() | int() | float() as written) if not isinstance(written, bool):
-            found = parse_filter(pattern.filter.name.value, written)
-            if isinstance(found, Filter):
-                return found
-            raise ByHand(found.message)
-    raise ByHand(_FILTER.format(name=pattern.filter.name.value))
 
 
 def _text(arguments: Sequence[Expression]) -> str:

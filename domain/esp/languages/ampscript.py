@@ -126,7 +126,7 @@ def _output(start: int, end: int, tokens: Tokens) -> Node:
         tokens.require_end()
     except NotRead as error:
         return Unread(start, end, str(error))
-    return Output(start, end, _shown(value))
+    return Output(start, end, value)
 
 
 def _shown(value: Expression) -> Expression:
@@ -242,7 +242,7 @@ class _Expressions:
         if attribute := tokens.accept("attribute"):
             return Path((attribute.text[1:-1].strip(),))
         if word := tokens.accept("word"):
-            return self.call(word.text)
+            return _shown(self.call(word.text))
         if not tokens.accept("mark", "("):
             raise tokens.refuse()
         with tokens.nested():

@@ -287,6 +287,9 @@ class _Expressions:
         operator = self._tokens.accept_operator("and", "or")
         if operator is not None:
             return self._tokens.operation(operator, test, self.condition)
+        if self._tokens.accept("mark", "|"):
+            name = self._tokens.take("name").text
+            raise NotRead(f"Conditions of Liquid have no filters, such as `{name}`.")
         self._tokens.require_end()
         return test
 

@@ -89,7 +89,7 @@ CONDITIONS = ConditionLanguage(
     },
 )
 
-DATES = shared.date_formats("j F Y", "j M Y", "d/m/Y", "m/d/Y", "Y-m-d", "Y", "F", "l")
+DATES = shared.date_parts("d j m n M F y Y D l")
 
 ACCENTS = (
     "Django does not count accents that are separate characters, and joins them to their letters,"

@@ -148,6 +148,7 @@ PROFILE = Profile(
                     f" {shared.GUIDES}"
                 ),
                 strength=Strength.SECONDARY,
+                others={"VALUE|date:'ARGUMENT'": "{title} shows no date here that is a text."},
                 difference_of_instants=shared.INSTANTS,
             ),
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...content.filters import FilterName
+from ...content.filters import DATE_PARTS, FilterName
 from ...fields.values import DataType
 from ..languages.condition_writers import write_with_flags
 from ..languages.conditions import (
@@ -92,10 +92,8 @@ CONDITIONS = ConditionLanguage(
 )
 """The code of conditions."""
 
-DATES = shared.date_formats(
-    *("%-d %B %Y", "%-d %b %Y", "%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%Y", "%B", "%A")
-)
-"""The formats of dates that `date` has."""
+DATES = {part: part for part in DATE_PARTS}
+"""The parts of the formats of dates that `date` has."""
 
 
 def filters(vendor: str) -> dict[FilterName, FilterForm | FilterRefusal]:

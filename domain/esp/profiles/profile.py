@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from attrs import frozen
 
 from ...content import Surface
-from ...content.filters import DateStyle, FilterName
+from ...content.filters import DATE_PART, FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..languages.blocks import Language, Tag, find_places
@@ -365,21 +365,38 @@ class FilterRefusal:
     strength: Strength = Strength.NONE
 
 
+_DATE_CODE = re.compile(r"%-?[A-Za-z]|([A-Za-z])\1*")
+"""A part of a format of dates. Repeated letters are one part, as in `dd`."""
+
+
 @frozen(kw_only=True)
 class FilterLanguage:
     """The filters of one ESP. No source establishes those that `forms` does not contain.
 
     `value` is how filters read the value expression, and `output` shows the result. `dates` has the
-    format of each style of dates; `missing_style` is why a style has none. If `joins` is false, a
-    reference can have one filter only.
+    code of each part of a format of dates; `missing_date` is why a part has none. If `joins` is
+    false, a reference can have one filter only.
     """
 
     value: str = "VALUE"
     output: str = "{{ VALUE }}"
     forms: Mapping[FilterName, FilterForm | FilterRefusal]
-    dates: Mapping[DateStyle, str] = {}
-    missing_style: str = ""
+    dates: Mapping[str, str] = {}
+    missing_date: str = "{title} would read these parts beside each other as another one."
     joins: bool = True
+
+    def write_date(self, format_: str) -> str | None:
+        """Return the code of a format of content, or None if the code would have another meaning.
+
+        Some parts have no code, and letters of two parts can be one: `MM` beside `MMMM`.
+        """
+        code = DATE_PART.sub(lambda part: self.dates.get(part[0], ""), format_)
+        return code if self.read_date(code) == format_ else None
+
+    def read_date(self, code: str) -> str:
+        """Return the format of content with this code. Parts that content lacks become `?`."""
+        parts = {code: part for part, code in self.dates.items()}
+        return _DATE_CODE.sub(lambda found: parts.get(found[0], "?"), code)
 
 
 # Values that contain HTML
@@ -567,6 +584,8 @@ class Vocabulary:
     """The other tags, and the helpers of Handlebars."""
     filters: frozenset[str] = _NONE
     functions: frozenset[str] = _NONE
+    effects: frozenset[str] = _NONE
+    """Functions that do more than return a value, in small letters."""
     any_name: bool = False
     """Whether values can have any name, because the caller of the ESP's API chooses them."""
     has_members: bool = True

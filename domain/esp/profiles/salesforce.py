@@ -7,7 +7,7 @@ import re
 from attrs import evolve
 
 from ...content import Surface, WarningCode
-from ...content.filters import DateStyle, FilterName
+from ...content.filters import FilterName
 from ...content.system_values import SystemValue
 from ...fields.values import DataType
 from ..languages.ampscript import read_ampscript
@@ -196,11 +196,14 @@ PROFILE = Profile(
             ),
         },
         dates={
-            style: format_
-            for style, format_ in shared.JAVA_DATES.items()
-            if style != DateStyle.WEEKDAY
+            part: code
+            for part, code in shared.JAVA_DATES.items()
+            if part not in {"%-m", "%a", "%A"}
         },
-        missing_style="Two pages of {title} contradict each other about the format of weekdays.",
+        missing_date=(
+            "{title} reads M as a month and a day, and two of its pages contradict each other about"
+            " the format of weekdays."
+        ),
     ),
     surfaces=SurfaceRules(
         html=Escaping.RAW,
@@ -269,6 +272,16 @@ PROFILE = Profile(
             " profile_center_url replyemailaddress replyname subscriberid subscription_center_url"
             " unsub_center_url unsubscribe_url userid usersendername view_email_url xtday"
             " xtdayofweek xtlongdate xtmonth xtmonthnumeric xtshortdate xttime xtyear"
+        ),
+        # https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/references/mc-ampscript-references/mc-ampscript-references-index.html
+        effects=words(
+            "addmscrmlistmember addobjectarrayitem attachfile claimrow claimrowvalue"
+            " createmscrmrecord createsalesforceobject createsmsconversation deletedata deletede"
+            " endsmsconversation httpget httppost httppost2 insertdata insertde invokecreate"
+            " invokedelete invokeexecute invokeperform invokeretrieve invokeupdate raiseerror"
+            " redirect setobjectproperty setsmsconversationnextkeyword setstatemscrmrecord"
+            " treatascontent updatedata updatede updatemscrmrecords updatesinglesalesforceobject"
+            " upsertcontact upsertdata upsertde upsertmscrmrecord"
         ),
         common=words("Contact Context Event Interaction unsubscribe_url userid"),
         local=words(

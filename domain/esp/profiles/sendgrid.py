@@ -142,10 +142,7 @@ PROFILE = Profile(
                 difference_of_instants=shared.INSTANTS,
             ),
         },
-        dates=shared.date_formats(
-            *("D MMMM YYYY", "D MMM YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY-MM-DD"),
-            *("YYYY", "MMMM", "dddd"),
-        ),
+        dates=shared.date_parts("DD D MM M MMM MMMM YY YYYY ddd dddd"),
         joins=False,
     ),
     surfaces=SurfaceRules(

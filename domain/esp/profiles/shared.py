@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ...conditions import Operator
 from ...content import WarningCode
-from ...content.filters import DateStyle, FilterName
+from ...content.filters import DATE_PARTS, FilterName
 from ..languages.conditions import Atom, Caveat, Feature
 from .profile import FilterRefusal
 
@@ -63,9 +63,9 @@ SECONDARY_ORDER = Caveat(
 # Filters
 
 
-def date_formats(*formats: str) -> Mapping[DateStyle, str]:
-    """Return the formats of all styles, in the order of `DateStyle`."""
-    return dict(zip(DateStyle, formats, strict=True))
+def date_parts(codes: str) -> Mapping[str, str]:
+    """Return the codes of all parts of formats of dates, in the order of `DATE_PARTS`."""
+    return dict(zip(DATE_PARTS, codes.split(), strict=True))
 
 
 def refused(names: Iterable[FilterName], refusal: FilterRefusal) -> dict[FilterName, FilterRefusal]:
@@ -73,9 +73,7 @@ def refused(names: Iterable[FilterName], refusal: FilterRefusal) -> dict[FilterN
     return dict.fromkeys(names, refusal)
 
 
-JAVA_DATES = date_formats(
-    *("d MMMM yyyy", "d MMM yyyy", "dd/MM/yyyy", "MM/dd/yyyy", "yyyy-MM-dd", "yyyy", "MMMM", "EEEE")
-)
+JAVA_DATES = date_parts("dd d MM M MMM MMMM yy yyyy EEE EEEE")
 
 INSTANTS = (
     "No source establishes the time zone in which {title} shows an instant that is stored with"

@@ -103,7 +103,7 @@ def test_code_that_only_reads_event_leaves_references_portable(rest):
     "source",
     [
         "{{event}}",
-        "{{event.at | date: '%B'}}",
+        "{{event.at | date: '%B %e'}}",
         "{{ event.Items|lookup:'a' }}",
         "{{event.total|floatformat:2}}",
         "{{event.total | plus: 1}}",

@@ -85,9 +85,12 @@ def test_a_number_is_calculated_as_it_is_written(filters, value, shown, make_fie
         ("year", "2026"),
         ("month", "March"),
         ("weekday", "Thursday"),
+        ("%B %-d, %Y", "March 5, 2026"),
+        ("%a %-m/%d/%y", "Thu 3/05/26"),
+        ("%A, %b. %d", "Thursday, Mar. 05"),
     ],
 )
-def test_a_date_has_a_style(style, shown, make_field):
+def test_a_date_has_a_style_or_a_format(style, shown, make_field):
     assert preview(make_field, f'date: "{style}"', date(2026, 3, 5), DataType.DATE) == shown
 
 

@@ -23,6 +23,7 @@ from recipient_fields.domain import (
     define_fields,
 )
 from recipient_fields.domain.content import InvalidContent, Surface, WarningCode
+from recipient_fields.domain.esp.languages.ampscript import read_ampscript
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,
@@ -56,6 +57,9 @@ KLAVIYO = {
     "{{ person.City|truncatechars:20 }}": "{{recipient.city | truncate: 20}}",
     "{{ person.n|floatformat:2 }}": "{{recipient.n | number: 2}}",
     "{{ person.born|format_date_string|date:'j F Y' }}": '{{recipient.born | date: "long"}}',
+    "{{ person.born|format_date_string|date:'F j, Y'|default:'?' }}": (
+        '{{recipient.born | date: "%B %-d, %Y" | default: "?"}}'
+    ),
     "{{ first_name|force_escape }}": "{{recipient.first_name}}",
     "{{ event.order_id }}": "{{event.order_id}}",
     "{{ event|lookup:'Order Number'|default:'x' }}": '{{event["Order Number"] | default: "x"}}',
@@ -231,6 +235,42 @@ def test_a_loop_becomes_content(esp, source, expected):
 )
 def test_another_loop_and_what_hides_in_one_stay_by_hand(esp, source, reason):
     ((_, found),) = by_hand(convert(source, read=esp, write="portable"))
+
+    assert reason in found
+
+
+DATES = {
+    "klaviyo": ("{{{{ event.d|format_date_string|date:'{}' }}}}", "D, M j, y", "n/j/Y"),
+    "braze": ("{{{{context.${{d}} | date: '{}'}}}}", "%a, %b %-d, %y", "%-m/%-d/%Y"),
+    "sendgrid": ('{{{{formatDate d "{}"}}}}', "ddd, MMM D, YY", "M/D/YYYY"),
+    "iterable": ('{{{{dateFormat d tz="UTC" format="{}"}}}}', "EEE, MMM d, yy", "M/d/yyyy"),
+}
+
+
+@pytest.mark.parametrize("source", DATES)
+def test_a_format_of_dates_is_read_and_written(source):
+    names = ConversionOptions(names={"d": "event.d"}, sent_by="context")
+    for target in DATES:
+        options = evolve(names, sent_by="context" if target == "braze" else None)
+        for index in (1, 2):
+            code = DATES[source][0].format(DATES[source][index])
+            converted = convert(code, read=source, write=target, options=options)
+            assert DATES[target][index] in converted.content, converted
+
+
+@pytest.mark.parametrize(
+    ("esp", "code", "reason"),
+    [
+        ("klaviyo", "{{ event.d|format_date_string|date:'jS F' }}", "no date like `jS F`"),
+        ("braze", "{{ context.${d} | date: '%B %e' }}", "no date like `%B %e`"),
+        ("braze", "{{ context.${d} | date: 'long' }}", "no date like `long`"),
+        ("sendgrid", '{{formatDate d "DDDD"}}', "no date like `DDDD`"),
+        ("iterable", '{{dateFormat d tz="UTC" format="MMMMM"}}', "no date like `MMMMM`"),
+    ],
+)
+def test_another_format_of_dates_stays_by_hand(esp, code, reason):
+    options = ConversionOptions(names={"d": "event.d"})
+    ((_, found),) = by_hand(convert(code, read=esp, write="portable", options=options))
 
     assert reason in found
 
@@ -427,8 +467,11 @@ def test_a_variable_keeps_the_item_of_its_loop_in_an_inner_one_with_the_same_nam
 
 
 CHOICES = {
-    "mailchimp": {"*|HTML:LIST_ADDRESS_HTML|*": "{{sender.address}}"},
     "sfmc": {
+        "%%=ProperCase(v([tier]))=%%": "{{recipient.tier | title}}",
+        '<a href="%%=RedirectTo(Concat("https://a.example/?e=", [mail]))=%%">x</a>': (
+            '<a href="https://a.example/?e={{recipient.mail}}">x</a>'
+        ),
         "%%[ VAR @a IF [tier] == 'x' THEN SET @a = 'b' ENDIF ]%%%%=v(@a)=%%": (
             '{{#if recipient.tier = "x"}}b{{else}}{{/if}}'
         ),
@@ -871,10 +914,10 @@ def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
 
     converted = convert(source, read="braze", write="klaviyo")
 
-    assert converted.content == source
+    shown = "{{ person.City|default_if_none:'' }}"
+    assert converted.content == source.replace("{{ x }}", shown)
     assert [reason for _, reason in by_hand(converted)] == [
         "The tag in line 1, which is by hand, reads the variable `x`.",
-        "This reads the variable `x`, whose value is by hand.",
         "No filter of content means the same as `size`. Write this tag for the other ESP.",
     ]
 
@@ -1239,6 +1282,21 @@ def test_values_replace_what_the_target_lacks():
         ConversionOptions(values={"sender.nam": "Acme"})
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "expected"),
+    [
+        ("mailchimp", "*|HTML:LIST_ADDRESS_HTML|*", "{{sender.address}}"),
+        ("mailchimp", "*|list:company|*", "{{sender.name}}"),
+        ("hubspot", "{{ year }}", "{{today.year}}"),
+        ("hubspot", "{{ unsubscribe_link_single }}", "{{link.unsubscribe}}"),
+        ("activecampaign", "%SENDER-INFO%", "{{sender.address}}"),
+        ("sfmc", "%%Member_Busname%% %%XTYEAR%%", "{{sender.name}} {{today.year}}"),
+    ],
+)
+def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expected):
+    assert convert(source, read=esp, write="portable").content == expected
+
+
 def test_names_say_which_keys_are_meant():
     converted = convert(
         "{{ person.TIER }}",
@@ -1535,31 +1593,116 @@ def test_a_merge_tag_with_an_unknown_word_before_a_colon_is_no_field(source):
 
 
 @pytest.mark.parametrize(
-    ("source", "expected"),
+    ("esp", "source", "content"),
     [
         (
-            "%%[ VAR @fn\nSET @fn = IIF(EMPTY([Name]), 'x', [Name]) ]%%a %%=ProperCase(@fn)=%%",
+            "sfmc",
+            '%%=IIF(EMPTY([tier]), "x", [city])=%%',
+            "{{#if recipient.tier is not set}}x{{else}}{{recipient.city}}{{/if}}",
+        ),
+        (
+            "sfmc",
+            (
+                '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([city], 1, 4), "…")=%%'
+                '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%'
+            ),
             None,
         ),
-        ("%%[ /* a note */ VAR @n /* b */ RaiseError('x') ]%%a", None),
-        ("%%[ SET @x = [City] RaiseError('x') ]%%a %%=v(@x)=%%", None),
-        ("%%=v([City])=%%%%[ VAR @n RaiseError('x') ]%%a", "{{${city}}}REST"),
         (
-            "%%[ VAR @x IF Now() == 1 THEN ]%%a%%[ ENDIF SET @y = [City] ]%%%%=v(@y)=%%",
-            "BEGIN%%[ VAR @x IF Now() == 1 THEN ]%%a%%[ ENDIF SET @y = [City] ]%%END%%=v(@y)=%%",
+            "sfmc",
+            (
+                '%%[ IF Length([tier]) > 5 THEN ]%%%%=Concat(Substring([tier], 1, 5), "…")=%%'
+                '%%[ ELSE ]%%%%=Concat([tier], "")=%%%%[ ENDIF ]%%'
+            ),
+            None,
         ),
-        (
-            "%%[ IF [Tier] == 'a' THEN RaiseError('x') ]%%a%%[ ENDIF ]%%",
-            "BEGIN%%[ IF [Tier] == 'a' THEN RaiseError('x') ]%%a%%[ ENDIF ]%%END",
-        ),
+        ("iterable", "{{#urlEncode}}{{{city}}} x{{/urlEncode}}", None),
     ],
 )
-def test_a_tag_with_a_statement_by_hand_stays_as_a_whole(source, expected):
+def test_code_that_is_nearly_that_of_a_default_or_filter_is_not_read_as_it(esp, source, content):
+    converted = convert(source, read=esp, write="portable")
+
+    if content is None:
+        assert converted.content == f"[BY HAND: line 1]{source}[END BY HAND]"
+    else:
+        assert converted.content == content
+
+
+STATEMENTS = {
+    "%%[ VAR @a\nSET @a = IIF(EMPTY([City]), 'x', [City]) ]%%a %%=Substring(@a, 2)=%%": (
+        "<%%[ VAR @a\nSET @a = IIF(EMPTY([City]), 'x', [City]) ]%%>a %%=Substring(@a, 2)=%%"
+    ),
+    "%%[ /* a note */ VAR @n /* b */ RaiseError('x') ]%%a": "<%%[ RaiseError('x') ]%%>a",
+    "%%[ SET @x = [City]\n  RaiseError('x')\n]%%a %%=v(@x)=%%": (
+        "<%%[ RaiseError('x')\n]%%>a {{recipient.city}}"
+    ),
+    "%%[ SET @x = [City] SET @n = Substring(@x, 2) ]%%%%=v(@x)=%% %%=v(@n)=%%": (
+        "<%%[ SET @x = [City] SET @n = Substring(@x, 2) ]%%>{{recipient.city}} %%=v(@n)=%%"
+    ),
+    "%%[ RaiseError('x') SET @x = [City] RaiseError('y') VAR @z ]%%%%=v(@x)=%%": (
+        "<%%[ RaiseError('x') RaiseError('y') ]%%>{{recipient.city}}"
+    ),
+    "%%[ SET @n = 'a' RaiseError(@n) SET @n = 'b' ]%%%%=v(@n)=%%": (
+        "<%%[ SET @n = 'a' RaiseError(@n) ]%%>b"
+    ),
+    "%%[ SET @n = 'a' VAR @n RaiseError(@n) ]%%": "<%%[ SET @n = 'a' VAR @n RaiseError(@n) ]%%>",
+    "%%=v([City])=%%%%[ VAR @n RaiseError('x') ]%%": "{{recipient.city}}<%%[ RaiseError('x') ]%%>",
+    "%%[ VAR @x IF Now() == 1 THEN ]%%a%%[ ENDIF SET @y = [City] ]%%%%=v(@y)=%%": (
+        "<%%[ IF Now() == 1 THEN ]%%a%%[ ENDIF ]%%>{{recipient.city}}"
+    ),
+    "%%[ IF [Tier] == 'a' THEN RaiseError('x') ]%%a%%[ ENDIF ]%%": (
+        "{{#if recipient.tier = \"a\"}}<%%[ RaiseError('x') ]%%>a{{/if}}"
+    ),
+    "%%[ IF [Tier] == 'a' THEN OutputLine([City]) RaiseError('x') ELSE RaiseError('y') ENDIF ]%%": (
+        "{{#if recipient.tier = \"a\"}}{{recipient.city}}<%%[ RaiseError('x') ]%%>"
+        "{{else}}<%%[ RaiseError('y') ]%%>{{/if}}"
+    ),
+    "%%[ IF [Tier] == 'a' THEN SET @n = 'b' RaiseError(@n) ENDIF SET @m = 'c' ]%%%%=v(@m)=%%": (
+        "<%%[ IF [Tier] == 'a' THEN SET @n = 'b' RaiseError(@n) ENDIF ]%%>c"
+    ),
+    "%%[ SET @r = 'a' SET @s = HTTPPost('u', 't', 'b', @r) ]%%%%=v(@r)=%%": (
+        "<%%[ SET @r = 'a' SET @s = HTTPPost('u', 't', 'b', @r) ]%%>%%=v(@r)=%%"
+    ),
+    "%%[ SET @A = [City] SET @n = Substring(@a, 2) ]%%%%=v(@a)=%%%%=v(@N)=%%": (
+        "<%%[ SET @A = [City] SET @n = Substring(@a, 2) ]%%>{{recipient.city}}%%=v(@N)=%%"
+    ),
+}
+"""Templates, and their content: `<` and `>` are the marks around what stays."""
+
+
+@pytest.mark.parametrize(("source", "expected"), STATEMENTS.items())
+def test_only_the_statements_by_hand_stay_in_a_complete_tag(source, expected):
+    converted = convert(source, read="sfmc", write="portable")
+
+    marked = re.sub(r"\[BY HAND: line \d+\]", "<", converted.content)
+    assert marked.replace("[END BY HAND]", ">") == expected
+
+
+def test_each_statement_is_reported_at_its_place():
+    source = "%%[ VAR @n\n SET @n = [City]\n RaiseError('x') ]%%"
+
     converted = convert(source, read="sfmc", write="braze")
 
-    rest = source[source.index("%%[") :]
-    expected = (expected or source).replace("BEGIN", "[BY HAND: line 1]").replace("REST", rest)
-    assert converted.content == expected.replace("%%END", "%%[END BY HAND]")
+    assert [(each.position.line, each.text, each.outcome) for each in converted.tags] == [
+        (1, "VAR @n", Outcome.CONVERTED),
+        (2, "SET @n = [City]", Outcome.CONVERTED),
+        (3, "RaiseError('x')", Outcome.BY_HAND),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        ("sfmc", "%%[ IF [Tier] ~ 1 THEN ]%%%%[ SET @x = 'y' ]%%%%[ ENDIF ]%%%%=v(@x)=%%"),
+        ("sfmc", "%%[ IF [Tier] == 'a' THEN SET @x = 'y' ~ ENDIF ]%%%%=v(@x)=%%"),
+        ("customerio", "{% if a b c %}{% assign x = 'y' %}{% endif %}{{ x }}"),
+        ("hubspot", "{% if contact.tier == 'a' %}{% set x = 'y' %}{{ x }}"),
+    ],
+)
+def test_a_variable_that_can_be_in_a_broken_block_is_by_hand(esp, source):
+    content = convert(source, read=esp, write="portable").content
+
+    assert MARK.sub("", content) == source
 
 
 AMPSCRIPT = [
@@ -1588,18 +1731,18 @@ def test_what_stays_of_ampscript_is_complete_tags(source):
     except InvalidContent:
         return
 
+    parts = [part for tag in read_ampscript(source) for part in tag.parts]
     kept = [
-        each.text
-        for each in converted.tags
-        if each.outcome in {Outcome.BY_HAND, Outcome.CONSEQUENCE}
+        source[part.start : part.end].strip("%[] ")
+        for part, tag in zip(parts, converted.tags, strict=True)
+        if tag.outcome in {Outcome.BY_HAND, Outcome.CONSEQUENCE}
     ]
-    rest, between = converted.content, []
-    for tag in kept:
-        before, found, rest = rest.partition(tag)
-        assert found, f"{tag!r} is not in {converted.content!r}"
-        between.append(before)
-    for each in (*between, rest):
-        assert not re.search(r"%%|\]|SET|VAR|IF |ENDIF", MARK.sub("", each)), converted.content
+    content = MARK.sub("", converted.content)
+    left = [*read_ampscript(content)]
+    assert [content[p.start : p.end].strip("%[] ") for tag in left for p in tag.parts] == kept
+    for tag in reversed(left):
+        content = content[: tag.start] + content[tag.end :]
+    assert not re.search(r"%%|\]|SET|VAR|IF |ENDIF", content), converted.content
 
 
 @pytest.mark.parametrize("word", ["catalog", "customobject", "customobjects"])

@@ -127,8 +127,9 @@ function dateFormatter(tokens) {
     const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
     const two = (number) => String(number).padStart(2, "0");
     const values = [
-      ...[String(day), two(day), two(month + 1), MONTHS[month].slice(0, 3), MONTHS[month]],
-      ...[String(year).padStart(4, "0"), WEEKDAYS[date.getUTCDay()]],
+      ...[String(day), two(day), String(month + 1), two(month + 1)],
+      ...[MONTHS[month].slice(0, 3), MONTHS[month], two(year % 100), String(year).padStart(4, "0")],
+      ...[WEEKDAYS[date.getUTCDay()].slice(0, 3), WEEKDAYS[date.getUTCDay()]],
       ...[two(date.getUTCHours()), two(date.getUTCMinutes()), two(date.getUTCSeconds())],
     ];
     const rest = format.replace(pattern, "");
@@ -178,7 +179,9 @@ function numbers(compare) {
   };
 }
 
-const momentDate = dateFormatter(["D", "DD", "MM", "MMM", "MMMM", "YYYY", "dddd", "HH", "mm", "ss"]);
+const momentDate = dateFormatter(
+  "D DD M MM MMM MMMM YY YYYY ddd dddd HH mm ss".split(" "),
+);
 
 // "epoch or ISO 8601". The page does not state the time zone of other times than those in UTC,
 // unless the third parameter is an offset.
@@ -273,7 +276,7 @@ function numberFormat(value, named) {
   return typeof value === "number" ? value.toFixed(most) : "";
 }
 
-const javaDate = dateFormatter(["d", "dd", "MM", "MMM", "MMMM", "yyyy", "EEEE", "HH", "mm", "ss"]);
+const javaDate = dateFormatter("d dd M MM MMM MMMM yy yyyy EEE EEEE HH mm ss".split(" "));
 
 function dateFormat(value, { format, tz }) {
   if (tz !== "UTC" || Number.isNaN(Date.parse(value))) notEstablished(value, tz);
