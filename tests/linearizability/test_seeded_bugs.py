@@ -26,7 +26,6 @@ from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCa
 
 from .histories import app, assert_bug_is_found, clients, users
 
-
 pytestmark = pytest.mark.slow
 
 
