@@ -31,12 +31,12 @@ from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import EVENT_DATA, SourceFields, list_names
-from ..esp.conversion.statements import Statements
+from ..esp.conversion.values import join_outputs
 from ..esp.data_codes import name_variable
 from ..esp.derived_codes import require_plain_text
 from ..esp.errors import NoSafeForm
 from ..esp.languages.blocks import Certainty, Tag
-from ..esp.languages.tree import Node
+from ..esp.languages.tree import Node, find_unread
 from ..esp.names import PORTABLE, Bare, Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.recognition.tags import recognize_dialects
@@ -166,10 +166,10 @@ class UsedField:
 class Conversion:
     """A converted template.
 
-    `tags` are all tags of the source, in order, and `counts` their numbers by outcome, for all
-    outcomes. `fields` are those that the content uses. `unused_names` are those of the option
-    `names` that the template does not have, such as misspelled ones. `warnings` are about the
-    content as a whole, or about text outside of its tags.
+    `tags` are all tags of the source, in order, or the statements of those that have several, and
+    `counts` their numbers by outcome, for all outcomes. `fields` are those that the content uses.
+    `unused_names` are those of the option `names` that the template does not have, such as
+    misspelled ones. `warnings` are about the content as a whole, or about text outside of its tags.
     """
 
     content: str
@@ -254,7 +254,7 @@ class _Conversion:
         count = sum(max(len(each.parts), 1) for each in tags)
         self._require_few(count)
         self._require_source(tags)
-        nodes = read_tags(tags, self._text)
+        nodes = join_outputs(self._source, read_tags(tags, self._text), self._text)
         fields = SourceFields(
             self._source,
             self._names,
@@ -263,14 +263,14 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
-        statements = Statements.of(tags, nodes)
+        parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
+        is_broken = any(each.is_alone for each in find_unread(nodes))
         # The types that later tags show apply to earlier ones.
-        self._read(nodes, fields, statements)
+        self._read(nodes, fields, parts, is_broken=is_broken)
         for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
-            reader = self._read(nodes, fields, statements)
+            reader = self._read(nodes, fields, parts, is_broken=is_broken)
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),
-                **dict(statements.find_halves(reader)),
                 **reader.poisoned,
                 **reader.poisoning,
             }
@@ -332,7 +332,14 @@ class _Conversion:
         message = f"This is no template of {self._source.title}. It can be one of {titles}."
         raise self._invalid(Rule.NOT_APPLICABLE, message)
 
-    def _read(self, nodes: Sequence[Node], fields: SourceFields, statements: Statements) -> Reader:
+    def _read(
+        self,
+        nodes: Sequence[Node],
+        fields: SourceFields,
+        parts: Mapping[int, Tag],
+        *,
+        is_broken: bool,
+    ) -> Reader:
         reader = Reader(
             text=self._text,
             lines=self._lines,
@@ -345,7 +352,8 @@ class _Conversion:
             given=self._given,
             refused=self._refused,
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
-            statements=statements.following,
+            parts=parts,
+            is_broken=is_broken,
         )
         reader.read(nodes)
         return reader
@@ -540,22 +548,20 @@ class _Conversion:
                 yield profile.names.differing_values[each].format(title=profile.title)
 
     def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
-        """Yield the tags with their results. Those in a kept block have none of their own."""
-        places = sorted(
-            [
-                *((tag.start, tag.end, [each.start for each in tag.parts[1:]]) for tag in tags),
-                *((start, end, []) for start, end in self._texts),
-            ]
-        )
-        for start, end, others in places:
-            results = [reader.results[each] for each in (start, *others) if each in reader.results]
-            outcomes = {each.outcome for each in results}
-            outcome = next((each for each in _BY_IMPORTANCE if each in outcomes), None)
+        """Yield the tags with their results: each statement, if a tag has several."""
+        places = [(start, start, end) for start, end in self._texts]
+        for tag in tags:
+            first, *others = tag.parts
+            place = (first.start, first.end) if others else (tag.start, tag.end)
+            places.append((tag.start, *place))
+            places += [(each.start, each.start, each.end) for each in others]
+        for owner, start, end in sorted(places):
+            result = reader.results.get(owner, _CONSEQUENCE)
             yield ConvertedTag(
                 position=self._lines.position(start),
                 text=self._text[start:end],
-                outcome=outcome or Outcome.CONSEQUENCE,
-                reasons=tuple(dict.fromkeys(chain.from_iterable(each.reasons for each in results))),
+                outcome=result.outcome,
+                reasons=result.reasons,
             )
 
 
@@ -569,7 +575,8 @@ def _require_converted(tags: Iterable[ConvertedTag]) -> None:
         raise InvalidContent(violations[:MAX_VIOLATIONS])
 
 
-_BY_IMPORTANCE = (Outcome.BY_HAND, Outcome.CAVEAT, Outcome.DROPPED, Outcome.CONVERTED)
+_CONSEQUENCE = Result(Outcome.CONSEQUENCE)
+"""That of a tag in a block that stays."""
 
 
 def _names_at(source: Target, codes: FieldCodes) -> Mapping[str, str]:

@@ -172,9 +172,14 @@ class Language(EspName):
 @option(
     "--bare",
     type=OneOf(Bare),
-    help="What a name means that can be a field or event data. By default, it stays by hand.",
+    help="How to read a name that can be a field or event data. By default, it stays by hand.",
 )
-@option("--exact", is_flag=True, help="Keep tests of values if no code is right for each type.")
+@option(
+    "--exact",
+    is_flag=True,
+    help="Leave a test of a value by hand if no code is right for each type that it can have. By"
+    " default, the test is converted with a caveat.",
+)
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
 @option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
 @click.argument(

@@ -586,6 +586,8 @@ class Vocabulary:
     """The other tags, and the helpers of Handlebars."""
     filters: frozenset[str] = _NONE
     functions: frozenset[str] = _NONE
+    effects: frozenset[str] = _NONE
+    """Functions that do more than return a value, in small letters."""
     any_name: bool = False
     """Whether values can have any name, because the caller of the ESP's API chooses them."""
     has_members: bool = True

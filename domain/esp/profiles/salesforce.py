@@ -274,6 +274,16 @@ PROFILE = Profile(
             " unsub_center_url unsubscribe_url userid usersendername view_email_url xtday"
             " xtdayofweek xtlongdate xtmonth xtmonthnumeric xtshortdate xttime xtyear"
         ),
+        # https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/references/mc-ampscript-references/mc-ampscript-references-index.html
+        effects=words(
+            "addmscrmlistmember addobjectarrayitem attachfile claimrow claimrowvalue"
+            " createmscrmrecord createsalesforceobject createsmsconversation deletedata deletede"
+            " endsmsconversation httpget httppost httppost2 insertdata insertde invokecreate"
+            " invokedelete invokeexecute invokeperform invokeretrieve invokeupdate raiseerror"
+            " redirect setobjectproperty setsmsconversationnextkeyword setstatemscrmrecord"
+            " treatascontent updatedata updatede updatemscrmrecords updatesinglesalesforceobject"
+            " upsertcontact upsertdata upsertde upsertmscrmrecord"
+        ),
         common=words("Contact Context Event Interaction unsubscribe_url userid"),
         local=words(
             "and do downto else elseif endif false for if next not null or set then to true var"
