@@ -34,8 +34,8 @@ def check_repository(
     """Check the documents of fields and the content that `recipient-fields.toml` names.
 
     Without PATH, the command checks what the files with this name say: the nearest one at or above
-    the current folder, and those below. With PATH, it checks the changed files only, or everything
-    that a configuration names if PATH is this file, its snapshot or one of its documents.
+    the current folder, and those below. With PATH, it checks only these files, or everything that
+    a configuration names if PATH is this file, its snapshot or one of its documents.
 
     The exit status is 3 if there are errors. Notes are errors with --strict only.
     """

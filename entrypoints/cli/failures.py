@@ -16,18 +16,19 @@ from recipient_fields.domain import (
     StorageNotFound,
     StorageUnavailable,
 )
-from recipient_fields.domain.integrations import IntegrationNotFound
+from recipient_fields.domain.integrations import IntegrationNotFound, NotConnected
 
 from .options import selects_service
 from .output import printable
 
-_LISTS: Mapping[type[Exception], str] = {
+_ADVICE: Mapping[type[Exception], str] = {
     FieldNotFound: "`recipient-fields fields list` shows their ids and keys.",
     IntegrationNotFound: "`recipient-fields integrations list` shows their ids.",
     ApiKeyNotFound: "`recipient-fields keys list` shows their ids.",
     AdministratorNotFound: "`recipient-fields administrators list` shows their email addresses.",
+    NotConnected: "`recipient-fields integrations connect` stores the credentials.",
 }
-"""The command that lists what exists, for errors about something that does not."""
+"""The command that helps: for example, it lists what exists."""
 
 _FIRST_STEPS = (
     "Check the path, or create the file with `recipient-fields organizations create NAME`"
@@ -42,8 +43,8 @@ def reporting_failures(ctx: click.Context) -> Iterator[None]:
         yield
     except CatalogTooLarge as error:
         raise click.ClickException(f"{error} {larger_catalogs(ctx)}") from error
-    except tuple(_LISTS) as error:
-        advice = next(each for kind, each in _LISTS.items() if isinstance(error, kind))
+    except tuple(_ADVICE) as error:
+        advice = next(each for kind, each in _ADVICE.items() if isinstance(error, kind))
         raise click.ClickException(f"{error} {advice}") from error
     except StorageNotFound as error:
         raise click.ClickException(printable(f"{error} {_FIRST_STEPS}")) from error

@@ -102,7 +102,7 @@ SYNCED_CHANGES: Final[dict[str, SyncedChange]] = {
 
 
 class FieldLimitCases:
-    """Cases for the limit of `add`, which counts the fields of the source of the added field."""
+    """Cases for the limit of fields, which counts those with the source of the new field."""
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
     def test_after_every_change_the_limit_counts_exactly_the_fields_of_the_source(
@@ -112,7 +112,7 @@ class FieldLimitCases:
 
 
 class RestoredFieldLimitCases:
-    """Cases for the limit of `add` after a restoration."""
+    """Cases for the limit of fields after a restoration."""
 
     def test_after_a_restoration_the_limit_counts_exactly_the_fields_of_the_source(
         self, storage: Storage, fields: FieldRepository, ours: OrganizationId
@@ -121,7 +121,7 @@ class RestoredFieldLimitCases:
 
 
 class SyncedFieldLimitCases:
-    """Cases for the limit of `add` after changes by integrations."""
+    """Cases for the limit of fields after changes by integrations."""
 
     @pytest.mark.parametrize("change", SYNCED_CHANGES.values(), ids=SYNCED_CHANGES)
     def test_after_changes_by_integrations_the_limit_counts_exactly_the_fields_of_the_source(

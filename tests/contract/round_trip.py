@@ -73,7 +73,7 @@ class RoundTripCases:
         assert_stored_unchanged(fields, ours, definition)
 
     @pytest.mark.parametrize("code", INSERTION_CODES.values(), ids=INSERTION_CODES)
-    def test_esp_output_is_stored_unchanged(
+    def test_insertion_code_and_value_expression_are_stored_unchanged(
         self, fields: FieldRepository, ours: OrganizationId, code: str
     ) -> None:
         definition = a_definition(custom_insertion_code=code, custom_value_expression=code)

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from ...conditions import Comparison, Condition, Operator
 from ...conditions.tree import condition_keys
 from ...content import Content, Surface, WarningCode
+from ...content.filters import FilterName
 from ...content.html import DoesNotFit, Kind, Mjml
 from ...content.resolution import EMAIL_KEY, data_types
 from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
@@ -180,9 +181,8 @@ class Rendering:
             return shown
         position = self._content.lines.position(start)
         condition = Comparison(reference.key, Operator.IS_SET, position=position)
-        return str(
-            self._condition(condition, start, shown, _Code(insertion.otherwise), is_guard=True)
-        )
+        otherwise, guard = _Code(insertion.otherwise), reference.filters[0].name
+        return str(self._condition(condition, start, shown, otherwise, guard=guard))
 
     def _warn_of_data(self, reference: Reference) -> None:
         if isinstance(reference.key, DataPath):
@@ -309,17 +309,17 @@ class Rendering:
         otherwise: _Code,
         *,
         is_raw: bool = False,
-        is_guard: bool = False,
+        guard: FilterName | None = None,
     ) -> _Code:
         """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true.
 
-        `is_guard` is whether it is that of a filter.
+        `guard` is the filter that needs it, if it is that of a filter.
         """
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
         try:
             compiled = self._resolver.compile(
-                condition, has_otherwise=otherwise.length > 0, is_guard=is_guard
+                condition, has_otherwise=otherwise.length > 0, guard=guard
             )
         except NotExpressible as error:
             place = error.position

@@ -12,11 +12,13 @@ from ...conditions import Condition
 from ...conditions.evaluation import keys_set_if
 from ...conditions.tree import condition_keys
 from ...content import Content
+from ...content.filters import FilterName
 from ...content.resolution import EMAIL_KEY, DataValue, FieldResolver, compared_data
 from ...content.tree import Block, Node, Reference
 from ...data_paths import DataPath
 from ...fields.errors import FieldNotFound
 from ...fields.protocol import Field
+from ...fields.values import DataType
 from ..code_warnings import name_warnings
 from ..comparisons import Operand, find_readings
 from ..conditions import ConditionCode, compile_readings, shared_variable
@@ -56,7 +58,7 @@ class CodeResolver(FieldResolver):
         self._found: dict[str, FieldCode | None] = {}
         self._data: dict[tuple[DataValue, Scope], DataCode] = {}
         self._readings: dict[tuple[Condition, Scope], Sequence[Mapping[str, Operand]]] = {}
-        self._compiled: dict[tuple[Condition, Scope, bool, bool], ConditionCode] = {}
+        self._compiled: dict[tuple[Condition, Scope, bool, FilterName | None], ConditionCode] = {}
 
     def find(self, key: str) -> Field | None:
         """Return the field that a reference with this key means at the target, or None."""
@@ -113,16 +115,22 @@ class CodeResolver(FieldResolver):
         return self._readings[key]
 
     def compile(
-        self, condition: Condition, *, has_otherwise: bool, is_guard: bool = False
+        self, condition: Condition, *, has_otherwise: bool, guard: FilterName | None = None
     ) -> ConditionCode:
         """Return the code with marks for the texts. Raises: NotExpressible if there is none.
 
-        If `is_guard` is true, the condition is that of a filter, which needs a value.
+        `guard` is the filter that needs a value, if the condition is that of a filter. A date is
+        neither 0 nor false, which some languages read as missing.
         """
-        key = condition, self.scope, has_otherwise, is_guard
+        key = condition, self.scope, has_otherwise, guard
         if key not in self._compiled:
             readings = self.read(condition)
-            if self._presences and not is_guard:
+            if guard is FilterName.DATE:
+                readings = [
+                    {name: evolve(each, data_type=DataType.DATE) for name, each in reading.items()}
+                    for reading in readings
+                ]
+            if self._presences and guard is None:
                 readings = [
                     {
                         name: evolve(operand, presence=self._presences.get(name))

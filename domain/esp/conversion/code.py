@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import evolve
 
 from ..languages.blocks import Certainty, Tag, build_tree, with_texts
 from ..languages.tree import (
+    Assignment,
     Branch,
     Call,
     Condition,
@@ -21,6 +22,7 @@ from ..languages.tree import (
     Output,
     Path,
     Raw,
+    Text,
 )
 from ..profiles.profile import Profile
 
@@ -28,9 +30,9 @@ SLOT = "recipient_fields_slot"
 """A name that the languages read as a path. It stands for the value in a pattern."""
 DEFAULT = "recipient_fields_default"
 """The default in a pattern."""
-LENGTH = "777"
-"""The argument of `truncate` and `date` in a pattern."""
-SLOTS = {SLOT, DEFAULT, LENGTH}
+LENGTH, LESS = "777", "776"
+"""The argument of `truncate` and `date` in a pattern, and the number before it."""
+SLOTS = {SLOT, DEFAULT, LENGTH, LESS}
 
 
 def read_tree(profile: Profile, text: str) -> tuple[Node, ...]:
@@ -95,11 +97,9 @@ def match_code(pattern: Expression, value: Expression, slots: dict[str, Expressi
     """Return whether the code has the form of the pattern, and note what its slots contain."""
     match pattern, value:
         case Path((str() as name,)), _ if name in SLOTS:
-            slots[name] = value
-            return True
+            return slots.setdefault(name, value) == value
         case Literal(str() | int() as name), _ if str(name) in SLOTS:
-            slots[str(name)] = value
-            return True
+            return slots.setdefault(str(name), value) == value
         case Literal(str() as text), Literal(str() as written) if text.endswith(DEFAULT):
             prefix = text.removesuffix(DEFAULT)
             slots[DEFAULT] = Literal(written.removeprefix(prefix))
@@ -114,7 +114,7 @@ def match_code(pattern: Expression, value: Expression, slots: dict[str, Expressi
         case Call(name), Call(other_name) if name.lower() == other_name.lower():
             return _match_arguments(pattern, value, slots)
         case Operation(name, operands), Operation(other_name, others) if name == other_name:
-            return _match_all(operands, others, slots)
+            return match_all(operands, others, slots)
     return pattern == value
 
 
@@ -122,16 +122,45 @@ def _match_arguments(
     pattern: Filter | Call, value: Filter | Call, slots: dict[str, Expression]
 ) -> bool:
     named, others = dict(pattern.named), dict(value.named)
-    return named.keys() == others.keys() and _match_all(
+    return named.keys() == others.keys() and match_all(
         (*pattern.arguments, *named.values()),
         (*value.arguments, *(others[name] for name in named)),
         slots,
     )
 
 
-def _match_all(
+def find_shape(node: Node, text: str) -> Expression:
+    """Return a node as an expression, so that a pattern can be several tags. Blocks have no blocks.
+
+    A null is the shape of what no pattern contains.
+    """
+    match node:
+        case Text(start, end):
+            return Literal(text[start:end])
+        case Output(value=value, is_raw=is_raw):
+            return Call("raw" if is_raw else "output", (value,))
+        case Assignment(name=name, value=value) if not isinstance(value, tuple):
+            return Call("assign", (Literal(name), value))
+        case Condition(branches=branches):
+            parts = [
+                (each.test or Literal(None), *_in_block(each.nodes, text)) for each in branches
+            ]
+            return Call("if", tuple(Call("branch", each) for each in parts))
+        case Opaque(name=name, arguments=arguments, nodes=tuple() as nodes):
+            return Call(f"block {name}", (*arguments, *_in_block(nodes, text)))
+    return Literal(None)
+
+
+def _in_block(nodes: Sequence[Node], text: str) -> Iterator[Expression]:
+    for each in nodes:
+        is_shape = isinstance(each, Text | Output)
+        yield find_shape(each, text) if is_shape else Literal(None)
+
+
+def match_all(
     patterns: Sequence[Expression], values: Sequence[Expression], slots: dict[str, Expression]
 ) -> bool:
+    """Return whether each code has the form of the pattern at its position."""
     return len(patterns) == len(values) and all(
         match_code(pattern, value, slots) for pattern, value in zip(patterns, values, strict=True)
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import count
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from .reader import Piece
 
@@ -26,9 +26,8 @@ class Document:
     _mark: re.Pattern[str]
 
     @classmethod
-    def of(cls, parts: Iterable[Piece]) -> Document:
-        """Return the document of the pieces. Those that continue others become one with them."""
-        pieces = [*map(_join, _grouped(parts))]
+    def of(cls, pieces: Sequence[Piece]) -> Document:
+        """Return the document of the pieces."""
         used = set(_NUMBERED.findall("".join(each.text for each in pieces)))
         unused = next(each for each in map(str, count()) if each not in used)
         begin = f"{_BEGIN}{unused}{_END}"
@@ -68,22 +67,3 @@ class Document:
         return (
             piece.start if piece.owner is not None else piece.start + offset - self._starts[index]
         )
-
-
-def _grouped(pieces: Iterable[Piece]) -> Sequence[Sequence[Piece]]:
-    """Return the pieces in groups: each begins with one that continues no other."""
-    groups: list[list[Piece]] = []
-    for each in pieces:
-        if each.continues:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
-    return groups
-
-
-def _join(pieces: Sequence[Piece]) -> Piece:
-    """Return complete tags as one piece. Its line is that of its first block, if it has one."""
-    if len(pieces) == 1:
-        return pieces[0]
-    line = next((each.line for each in pieces if each.line is not None), None)
-    return evolve(pieces[0], text="".join(each.text for each in pieces), line=line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from html import escape
@@ -20,6 +20,7 @@ from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
 from ..errors import NotExpressible
+from ..languages.blocks import Tag
 from ..languages.conditions import Presence
 from ..languages.paths import write_liquid
 from ..languages.tree import (
@@ -41,6 +42,8 @@ from ..languages.tree import (
     Raw,
     Text,
     Unread,
+    find_closing,
+    list_tags,
     walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
@@ -73,6 +76,8 @@ _CODE = re.compile(r"[{}%|*\[\]\\]")
 _TEXT_OF_VARIABLE = "The text of this variable can be code. Write it where it is shown."
 _LITERAL = "The text in this tag would be read as code. Write it in another way."
 _READ_BY_HAND = "The tag in line {line}, which is by hand, reads the variable `{name}`."
+_BROKEN = "A tag of a block is missing or is not read: the block can contain this assignment."
+_EFFECT = "This does more than set a variable. Write it for the other ESP."
 _SETS_BY_HAND = "This block sets a variable by hand. Write the block for the other ESP."
 _TOO_MANY = f"Content has at most {MAX_CONDITIONS:,} conditions. Convert parts of the template."
 _PLAIN = re.compile(r"[\w ,.;:!?()'+-]{1,100}")
@@ -95,9 +100,9 @@ _STAYS = Call("")
 class Piece:
     """A part of the content. `owner` is the offset of the tag or block of the source, or None.
 
-    `start` is its offset in the source. `is_kept` is whether the text stays as it is. `line` is the
-    line at which it begins, if it has a block. `continues` is whether it continues the tag of the
-    piece before it, which is also kept.
+    `start` and `end` are its offsets in the source. `is_kept` is whether the text stays as it is.
+    `line` is the line at which it begins, if it is a block or a part of a tag, and `closing` ends
+    the tag after it.
     """
 
     text: str
@@ -105,12 +110,14 @@ class Piece:
     owner: int | None
     is_kept: bool = False
     line: int | None = None
-    continues: bool = False
+    end: int = 0
+    closing: str = ""
 
     @property
     def marked_text(self) -> str:
-        """The text, between marks if it has a block."""
-        return self.text if self.line is None else enclose(self.text, self.line)
+        """The text, between marks if it is a block or a part of a tag."""
+        text = f"{self.text.rstrip()}{self.closing}" if self.closing else self.text
+        return text if self.line is None else enclose(text, self.line)
 
 
 @frozen
@@ -131,8 +138,9 @@ class Reader:
     `refused` are the tags that are by hand, by their offsets, and why.
     `texts` are places outside of tags that stay as they are, or are dropped, in order.
 
-    `values` are the texts of links, the sender and the year that are given. `statements` are the
-    offsets of those that follow another one in their tag.
+    `values` are the texts of links, the sender and the year that are given. `parts` are the tags
+    with several statements, by the offset of each but the first. `is_broken` is whether a tag is
+    missing for a block: any assignment can then be in it.
     """
 
     text: str
@@ -146,7 +154,8 @@ class Reader:
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
     texts: Sequence[tuple[int, int, Result]] = ()
-    statements: Collection[int] = ()
+    parts: Mapping[int, Tag] = field(factory=dict)
+    is_broken: bool = False
     copied: Collection[str] = ()
     """The names of variables that stay variables, which an earlier reading has found."""
     _wanted: set[str] = field(init=False, factory=set)
@@ -164,6 +173,8 @@ class Reader:
     """The names that assignments give which stay, by their offsets."""
     _copies: Copies | None = field(init=False)
     _tests: int = field(init=False, default=0)
+    _fold: Callable[[str], str] = field(init=False)
+    """Returns the names of variables that the language finds equal as one name."""
     _variables: _Variables = field(init=False, factory=ChainMap)
     _assigned: dict[str, list[int]] = field(init=False, factory=dict)
     """The offsets of the assignments, by the names of their variables."""
@@ -184,6 +195,7 @@ class Reader:
         self._trim_after = (f"{mark}%}}", f"{mark}}}}}")
         trimming = self._trim_before + self._trim_after
         self._removes_white_space = any(each in self.text for each in trimming)
+        self._fold = self.profile.vocabulary.fold
         self._values = Values(self.profile, self.fields)
         self._copies = Copies.between(self.profile, self.target)
         forms = () if self.target is None else self.target.conditions.presences
@@ -250,13 +262,22 @@ class Reader:
 
     def _read(self, node: Node) -> None:
         """Convert the node. Raises: ByHand."""
+        code = ""
+        caveats: Sequence[str] = ()
+        match node:  # A variable has its value also if its tag stays because another one reads it.
+            case Assignment():
+                code, caveats = self._assignment(node)
+            case Opaque(name="VAR", arguments=names):
+                for each in names:
+                    if isinstance(each, Path):
+                        self._assign(node, str(each.parts[0]), Literal(""))
         if node.start in self.refused:
             raise ByHand(self.refused[node.start])
         match node:
             case Condition():
                 self._condition(node)
-            case Assignment():
-                self._assignment(node)
+            case Assignment() | Opaque(name="VAR"):
+                self._convert(node, code, caveats)
             case Comment():
                 self._convert(node, "", ())
             case Raw():
@@ -270,11 +291,6 @@ class Reader:
                 self._condition(
                     Condition(node.start, node.end, (evolve(first, test=test), *others))
                 )
-            case Opaque(name="VAR", arguments=names):
-                for each in names:
-                    if isinstance(each, Path):
-                        self._variables[str(each.parts[0])] = Literal("")
-                self._convert(node, "", ())
             case Output() | Opaque():
                 self._output(node)
 
@@ -296,6 +312,8 @@ class Reader:
             if node.is_raw and self.is_html:
                 caveats = (*caveats, RAW_HTML.format(title=self.profile.title))
             self._convert(node, code, tuple(dict.fromkeys(caveats)))
+            for start in node.others:
+                self._note(start, ())
         else:
             self._opaque(node)
 
@@ -398,29 +416,46 @@ class Reader:
         self._add_trim(node.start, "", after)
         self._note(node.start, ())
 
-    def _assignment(self, node: Assignment) -> None:
-        """Remember the value of a variable, which replaces the variable."""
-        self._assigned.setdefault(node.name, []).append(node.start)
+    def _assignment(self, node: Assignment) -> tuple[str, Sequence[str]]:
+        """Remember the value of a variable, which replaces the variable.
+
+        Return the code of the tag if it is copied, and its caveats. Raises: ByHand.
+        """
         words = _WORD.findall(self.text, node.start, node.end)
         self._sources.setdefault(node.name, set()).update(words)
+        try:
+            value, code, caveats = self._read_assignment(node)
+        except ByHand:
+            self._assign(node, node.name, None)
+            raise
+        self._assign(node, node.name, value)
+        return code, caveats
+
+    def _read_assignment(self, node: Assignment) -> tuple[Expression, str, Sequence[str]]:
         if isinstance(node.value, tuple):
             raise ByHand("This gives a text to a variable. Write the text where it is shown.")
-        value: Expression = _STAYS
-        code = ""
-        caveats: Sequence[str] = ()
+        if self.is_broken:
+            raise ByHand(_BROKEN)
+        if self._has_effect(node.value):
+            raise ByHand(_EFFECT)
         reason = ByHand(_STAYING.format(name=node.name))
-        is_copied = node.name in self.copied
-        if not is_copied:
+        if node.name not in self.copied:
             try:
-                value = self._resolve(node.value)
+                return self._resolve(node.value), "", ()
             except ByHand as found:
-                reason, is_copied = found, True
-        if is_copied:
-            copy, caveats = self._copy(node, node.value, reason)
-            code = f"{{% assign {node.name} = {copy} %}}"
-            self._wanted.add(node.name)
-        self._variables[node.name] = value
-        self._convert(node, code, caveats)
+                reason = found
+        copy, caveats = self._copy(node, node.value, reason)
+        self._wanted.add(node.name)
+        return _STAYS, f"{{% assign {node.name} = {copy} %}}", caveats
+
+    def _assign(self, node: Node, name: str, value: Expression | None) -> None:
+        self._assigned.setdefault(self._fold(name), []).append(node.start)
+        self._variables[self._fold(name)] = value
+
+    def _has_effect(self, value: Expression) -> bool:
+        """Return whether a function in the expression does more than return a value."""
+        calls = (each for each in _parts(value) if isinstance(each, Call))
+        return any(each.name.lower() in self.profile.vocabulary.effects for each in calls)
 
     def _copy(
         self, tag: Node | Branch, value: Expression, reason: ByHand, *, is_shown: bool = False
@@ -466,8 +501,8 @@ class Reader:
 
     def _substitute(self, value: Expression) -> Expression:
         match value:
-            case Path((str() as name, *members)) if name in self._variables:
-                found = self._variables[name]
+            case Path((str() as name, *members)) if self._fold(name) in self._variables:
+                found = self._variables[self._fold(name)]
                 if found not in {None, _STAYS} and not members:
                     return found
                 if isinstance(found, Path):
@@ -502,9 +537,10 @@ class Reader:
         default = self._find_default(node)
         if default is not None:
             self._convert(node, *default)
-            inner = [each.start for branch in node.branches for each in (branch, *branch.nodes)]
-            for start in (*inner[1:], find_closing(node)):
-                self._note(start, ())
+            for each in walk([node]):
+                others = each.others if isinstance(each, Output) else ()
+                for start in {*list_tags(each), *others} - {node.start}:
+                    self._note(start, ())
             return
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
@@ -630,8 +666,8 @@ class Reader:
         item = self.fields.find_item(self._resolve(node.items), names)
         # A round can read what the one before has set, and the code after it what the last one has.
         before = self._variables
-        for each in _assignments(node):
-            before[each.name] = _STAYS if each.name in before else self._unset
+        for name in {self._fold(each.name) for each in _assignments(node)}:
+            before[name] = _STAYS if name in before else self._unset
         self._variables = before.new_child({each: Path((names[each],)) for each in names})
         tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
         tags += [("else", ())] * (len(node.branches) - 1)
@@ -746,42 +782,60 @@ class Reader:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         for each in _assignments(node):
-            self._variables[each.name] = None
+            if each is not node:
+                self._variables[self._fold(each.name)] = None
             self.kept_variables[each.start] = each.name
         line = self.lines.position(node.start).line
-        for name in {*_WORD.findall(self.text, node.start, node.end)}:
-            if self._is_variable(name) and self._variables[name] is not None:
-                if self._copies is not None:
-                    self._wanted.add(name)
-                    continue
+        words = {*_WORD.findall(self.text, node.start, node.end)}
+        can_change, changed = self._can_change(node), words
+        if self._copies is not None:  # Other tags only read the variables that they name.
+            tags = [each for each in walk([node]) if isinstance(each, Opaque)]
+            found = (_WORD.findall(self.text, each.start, each.end) for each in tags)
+            changed = {*chain.from_iterable(found)}
+        for name in map(self._fold, words):
+            is_known = self._is_variable(name) and self._variables[name] is not None
+            if is_known and name not in changed:
+                self._wanted.add(name)
+                continue
+            if is_known and can_change:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
                 self.poisoning[node.start] = reason
-        start, text = node.start, self.text[node.start : node.end]
-        is_block = isinstance(node, Condition | Loop) or (isinstance(node, Opaque) and node.nodes)
-        continues = start in self.statements and self._ends_with_kept(start)
-        block_line = line if is_block else None
-        self.pieces.append(
-            Piece(text, start, start, is_kept=True, line=block_line, continues=continues)
-        )
+        match node:
+            case Condition() | Loop() | Opaque(nodes=(_, *_)) | Output(others=(_, *_)):
+                is_block = True
+            case _:
+                is_block = False
+        is_part = node.start in self.parts or node.end in self.parts
+        self._keep_text(node.start, node.end, line if is_block or is_part else None)
 
-    def _ends_with_kept(self, offset: int) -> bool:
-        """Return whether the last piece is kept, and ends at this offset of the source."""
-        match self.pieces:
-            case [*_, Piece(text=text, start=start, is_kept=True)]:
-                return start + len(text) == offset
-        return False
+    def _can_change(self, node: Node) -> bool:
+        """Return whether the node can change variables that it names."""
+        match node:
+            case Output(value=value):
+                return self._has_effect(value)
+            case Assignment(value=value):
+                return isinstance(value, tuple) or self._has_effect(value)
+        return not (isinstance(node, Opaque) and node.name == "VAR")
+
+    def _keep_text(self, start: int, end: int, line: int | None) -> None:
+        """Keep a tag or block, or a part of a tag: with the part before it, or as a tag."""
+        text, (opening, closing) = self.text[start:end], self.profile.conditions.tag
+        closing = closing if end in self.parts else ""
+        if start in self.parts:
+            match self.pieces:
+                case [*_, Piece(is_kept=True) as last] if last.end > self.parts[start].start:
+                    self.pieces[-1] = evolve(last, text=last.text + text, end=end, closing=closing)
+                    return
+            text = f"{opening}{text}"
+        self.pieces.append(
+            Piece(text, start, start, is_kept=True, line=line, end=end, closing=closing)
+        )
 
     def _add(self, text: str, start: int, owner: int | None = None) -> None:
         if text:
             self.pieces.append(Piece(text, start, owner))
-
-
-def find_closing(node: Condition | Loop) -> int:
-    """Return the offset of the last tag of a block."""
-    nodes = node.branches[-1].nodes
-    return nodes[-1].end if nodes else node.branches[-1].end
 
 
 def _as_default(test: str, then: str, otherwise: str) -> str | None:
@@ -803,16 +857,21 @@ def _assignments(node: Node) -> Iterator[Assignment]:
 
 def _exceeds(value: Expression, limit: int) -> bool:
     """Return whether the expression has more parts than the limit."""
+    return any(count >= limit for count, _ in enumerate(_parts(value)))
+
+
+def _parts(value: Expression) -> Iterator[Expression | Filter]:
+    """Yield the expression, and those and the filters in it."""
     rest = [value]
-    while rest and limit >= 0:
-        limit -= 1
-        match rest.pop():
+    while rest:
+        part = rest.pop()
+        yield part
+        match part:
             case Filtered(inner, filters):
-                limit -= len(filters)
+                yield from filters
                 rest.append(inner)
             case Operation(_, operands) | Call(_, operands):
                 rest += operands
-    return limit < 0
 
 
 def _as_choice(

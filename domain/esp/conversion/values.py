@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 from attrs import Factory, define, evolve, field, frozen
@@ -23,10 +24,31 @@ from ...content.filters import (
 from ...fields.values import DataType
 from ..errors import NotInsertable
 from ..filtered_codes import filter_code
-from ..languages.tree import Call, Expression, Filtered, Literal, Path
+from ..languages.tree import (
+    Call,
+    Expression,
+    Filtered,
+    Literal,
+    Node,
+    Output,
+    Path,
+    list_tags,
+    map_nodes,
+    walk,
+)
 from ..languages.tree import Filter as FilterCode
 from ..profiles.profile import FilterForm, FilterRefusal, OtherDefault, Profile
-from .code import DEFAULT, LENGTH, SLOT, match_code, read_output
+from .code import (
+    DEFAULT,
+    LENGTH,
+    LESS,
+    SLOT,
+    find_shape,
+    match_all,
+    match_code,
+    read_output,
+    read_tree,
+)
 from .outcomes import ByHand
 from .source_fields import SourceField, SourceFields
 
@@ -71,12 +93,14 @@ class _Pattern:
     """Code with a slot for the value, and the filter that it is. Without one, it is a default.
 
     `replaced` are the values of each type that a default replaces, too. `caveats` are about it.
+    `shapes` are those of the tags that together show the value: they are read as one.
     """
 
     code: Expression
     filter: Filter | None
     replaced: Mapping[DataType, str] = {}
     caveats: Sequence[str] = ()
+    shapes: Sequence[Expression] = ()
 
 
 @define
@@ -326,6 +350,10 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
                 expression = read_output(profile, code)
                 if not isinstance(expression, Literal):
                     yield _Pattern(expression, written)
+                    continue
+                shapes = [find_shape(each, code) for each in read_tree(profile, code)]
+                operands = Path((SLOT,)), Literal(argument)
+                yield _Pattern(Call(f"joined {name.value}", operands), written, shapes=shapes)
     for name, form in profile.filters.forms.items():
         for other, caveat in form.others.items() if isinstance(form, FilterForm) else ():
             code = other.replace("VALUE", SLOT).replace("ARGUMENT", LENGTH)
@@ -333,6 +361,44 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
             argument, *_ = _ARGUMENTS.get(name, (None,))
             caveats = (caveat.format(title=profile.title),)
             yield _Pattern(expression, Filter(name, argument), caveats=caveats)
+
+
+def join_outputs(profile: Profile, nodes: Sequence[Node], text: str) -> tuple[Node, ...]:
+    """Return the nodes, with one for the tags that together show a value with a filter."""
+    patterns = [each for found in _patterns(profile).values() for each in found if each.shapes]
+    return tuple(_join(patterns, nodes, text)) if patterns else tuple(nodes)
+
+
+def _join(patterns: Sequence[_Pattern], nodes: Sequence[Node], text: str) -> Iterator[Node]:
+    shapes = [find_shape(each, text) for each in nodes]
+    index = 0
+    while index < len(nodes):
+        for pattern in patterns:
+            end = index + len(pattern.shapes)
+            value = _match(pattern, shapes[index:end])
+            if value is not None:
+                first, *_, last = nodes[index], *nodes[index:end]
+                starts = sorted({*chain.from_iterable(map(list_tags, walk(nodes[index:end])))})
+                yield Output(first.start, last.end, value, others=tuple(starts[1:]))
+                index = end
+                break
+        else:
+            yield map_nodes(nodes[index], lambda inner: tuple(_join(patterns, inner, text)))
+            index += 1
+
+
+def _match(pattern: _Pattern, shapes: Sequence[Expression]) -> Expression | None:
+    """Return the value that tags with these shapes show, if they have the form of the pattern."""
+    slots: dict[str, Expression] = {}
+    if not match_all(pattern.shapes, shapes, slots):
+        return None
+    length, less = slots.get(LENGTH), slots.get(LESS)
+    match pattern.code, length:
+        case _, Literal(int() as number) if less not in (None, Literal(number - 1)):
+            return None
+        case Call(name, (_, argument)), _:
+            return Call(name, (slots[SLOT], length or argument))
+    return None
 
 
 def has_default_tag(profile: Profile) -> bool:

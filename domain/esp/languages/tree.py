@@ -6,11 +6,11 @@ as trim marks and quotes, is in that code: a node that does not change is copied
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 
 class Special(Enum):
@@ -85,12 +85,16 @@ class Text:
 
 @frozen
 class Output:
-    """A tag that shows a value. `is_raw` is whether the language then omits its usual escaping."""
+    """A tag that shows a value. `is_raw` is whether the language then omits its usual escaping.
+
+    `others` are the offsets of its other tags, if several tags together show the value.
+    """
 
     start: int
     end: int
     value: Expression
     is_raw: bool = False
+    others: tuple[int, ...] = ()
 
 
 @frozen
@@ -203,6 +207,32 @@ Node: TypeAlias = Text | Output | Condition | Loop | Assignment | Comment | Raw 
 def find_unread(nodes: Iterable[Node]) -> Iterator[Unread]:
     """Yield the code that the language does not read, in the order of the text."""
     return (node for node in walk(nodes) if isinstance(node, Unread))
+
+
+def map_nodes(node: Node, change: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Node:
+    """Return a block with other nodes in its branches, or another node as it is."""
+    if not isinstance(node, Condition | Loop | Opaque):
+        return node
+    branches = (evolve(each, nodes=change(each.nodes)) for each in node.branches)
+    return evolve(node, branches=tuple(branches))
+
+
+def find_closing(node: Condition | Loop) -> int:
+    """Return the offset of the last tag of a block."""
+    nodes = node.branches[-1].nodes
+    return nodes[-1].end if nodes else node.branches[-1].end
+
+
+def list_tags(node: Node) -> Iterator[int]:
+    """Yield the offsets of a tag, or of those that begin, divide and end a block."""
+    if not isinstance(node, Text):
+        yield node.start
+    match node:
+        case Condition(branches=branches) | Loop(branches=branches):
+            yield from (each.start for each in branches)
+            yield find_closing(node)
+        case Opaque(nodes=(*_, last)):
+            yield last.end
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -79,13 +79,14 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         rule="A Salesforce Marketing Cloud attribute begins with a letter.",
         forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
-        # Secondary sources establish these names, the columns of most data extensions.
+        # `emailaddr` is the vendor's. The others are the columns of most data extensions.
         standard_fields={
             "first_name": "FirstName",
             "last_name": "LastName",
             "email": "emailaddr",
         },
         unlisted=frozenset({"emailaddr"}),
+        conventional=frozenset({"FirstName", "LastName"}),
         creation=Creation("Add the field NAME to the data extension of the email.", Strength.NONE),
     ),
     insertion=Insertion(
@@ -272,6 +273,16 @@ PROFILE = Profile(
             " profile_center_url replyemailaddress replyname subscriberid subscription_center_url"
             " unsub_center_url unsubscribe_url userid usersendername view_email_url xtday"
             " xtdayofweek xtlongdate xtmonth xtmonthnumeric xtshortdate xttime xtyear"
+        ),
+        # https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/references/mc-ampscript-references/mc-ampscript-references-index.html
+        effects=words(
+            "addmscrmlistmember addobjectarrayitem attachfile claimrow claimrowvalue"
+            " createmscrmrecord createsalesforceobject createsmsconversation deletedata deletede"
+            " endsmsconversation httpget httppost httppost2 insertdata insertde invokecreate"
+            " invokedelete invokeexecute invokeperform invokeretrieve invokeupdate raiseerror"
+            " redirect setobjectproperty setsmsconversationnextkeyword setstatemscrmrecord"
+            " treatascontent updatedata updatede updatemscrmrecords updatesinglesalesforceobject"
+            " upsertcontact upsertdata upsertde upsertmscrmrecord"
         ),
         common=words("Contact Context Event Interaction unsubscribe_url userid"),
         local=words(

@@ -56,7 +56,7 @@ def invite(email: str, organization: str, role: Role, console_url: str, *, as_js
 
     The link opens a page on which the person accepts the invitation, with the password of the
     account or, if there is no account, a new one. It works once, within 24 hours. Until then, the
-    person has no access. For an administrator of the organization, change the role instead.
+    person has no access. If the person is already an administrator, the command changes the role.
     """
     with open_for_organization(organization) as (core, chosen):
         invited = core.administrators.invite(chosen.id, email, role)
@@ -112,7 +112,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 def revoke(email: str, organization: str, *, yes: bool, as_json: bool) -> None:
     """Remove an administrator from an organization, and end all of the person's sessions.
 
-    For a person who has not accepted the invitation yet, withdraw the invitation.
+    If the person has not accepted the invitation yet, it is withdrawn.
     """
     with open_for_organization(organization) as (core, chosen):
         found = _find(core, chosen.id, email)

@@ -87,5 +87,6 @@ audit_log_option: Option = option(
     callback=_open_audit_log,
     help="Append one line to this file for each API key that is created, revoked or rotated, each"
     " administrator who is invited, reset or revoked, each organization that is deleted or whose"
-    " history is pruned, and each name that is set at an integration or removed.",
+    " history is pruned, each name that is set at an integration or removed, and each integration"
+    " whose credentials or schedule change.",
 )

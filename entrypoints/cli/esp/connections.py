@@ -212,8 +212,11 @@ def open_connected_source(core: Core, integration: Integration) -> EspFieldSourc
     """
     try:
         return core.connections.open_source(integration.organization_id, integration.id)
-    except NotConnected:
-        open_field_source(integration.esp, os.environ)
+    except NotConnected as error:
+        try:
+            open_field_source(integration.esp, os.environ)
+        except MissingCredentials:
+            raise error from None
         note(
             "Warning: the credentials are in environment variables, which version 0.4 will not"
             f" read. Store them: recipient-fields integrations connect {integration.id}"

@@ -77,8 +77,8 @@ _SYMBOLS = {
 _prune_option = option(
     "--prune",
     is_flag=True,
-    help="Delete the API-managed fields that are not in the document, and remove other names at its"
-    " integrations.",
+    help="Delete the API-managed fields that are not in the document. At the integrations that it"
+    " names, remove the names that it does not contain.",
 )
 _replace_option = option(
     "--replace",

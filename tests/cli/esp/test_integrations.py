@@ -299,8 +299,10 @@ class TestSync:
     def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(
         self, cli: CommandLine, audience
     ):
-        failure = cli("integrations", "sync", audience.id, *ACME).failure()
-        assert "RECIPIENT_FIELDS_MAILCHIMP_API_KEY" in failure
+        assert cli("integrations", "sync", audience.id, *ACME).failure() == (
+            "The integration is not connected. Connect it to its account first."
+            " `recipient-fields integrations connect` stores the credentials."
+        )
 
     def test_control_characters_in_a_name_are_escaped(self, cli: CommandLine, audience):
         name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
