@@ -60,7 +60,7 @@ def require(channel: Channel, operation: Operation, origin: Origin) -> None:
 _CHANGED_WHERE = {
     Source.API: "API-managed fields are changed through the API or with a document of fields",
     Source.MANUAL: (
-        "Manual fields are changed by administrators, in the web application or on the command line"
+        "Manual fields are changed by administrators, in the console or on the command line"
     ),
     Source.INTEGRATION: (
         "Integration fields are changed in the email service provider and by the next sync"

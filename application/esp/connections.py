@@ -365,7 +365,7 @@ class ConnectionService:
     def _require_cipher(self) -> SecretCipher:
         cipher = self._open_cipher()
         if cipher is None:
-            raise MissingCredentials("store credentials", [SECRETS_KEY])
+            raise MissingCredentials("store or read credentials", [SECRETS_KEY])
         return cipher
 
     def _unseal(self, integration: Integration, sealed: str) -> Credential:

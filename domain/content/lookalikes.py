@@ -48,8 +48,8 @@ MESSAGES: Mapping[WarningCode, str] = {
         " `{{#if not recipient.KEY}}…{{/if}}`."
     ),
     WarningCode.LOOP_LOOKALIKE: (
-        "Content has no loops, so this stays in the email as text. Write the loop in the language"
-        " of the ESP, with `{{recipient.KEY | expression}}`."
+        "A loop reads a list of event data, not a field. Write `{{#each event.NAME as item}}"
+        "…{{/each}}`."
     ),
     WarningCode.CONDITION_MISSING: ("This tag has no condition. Write `{{#if recipient.KEY …}}`."),
     WarningCode.OUTER_BRACES: (

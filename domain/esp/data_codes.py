@@ -218,7 +218,7 @@ def _way_caveats(profile: Profile, sent_by: str | None) -> Caveats:
         yield WarningCode.EVENT_DATA, message
     if events.caveat is not None:
         yield WarningCode.EVENT_DATA, events.caveat
-    yield WarningCode.CHANGED_EXPORT, "Version 0.1 kept such tags as they were."
+    yield WarningCode.CHANGED_EXPORT, "Earlier versions kept such tags as they were."
     if way.strength is Strength.SECONDARY:
         message = f"Only secondary sources establish how {profile.title} reads event data."
         yield WarningCode.SECONDARY_SOURCES, message

@@ -48,8 +48,8 @@ _SPECIFIC: Mapping[str, Problem] = {
     ),
     "field_not_api_managed": problem(
         "forbidden",
-        "Manual fields are changed by administrators, in the web application or on the command "
-        "line, not through the API.",
+        "Manual fields are changed by administrators, in the console or on the command line, not "
+        "through the API.",
         reason="field_not_api_managed",
     ),
     "insufficient_scope": problem(

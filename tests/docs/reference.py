@@ -351,9 +351,9 @@ _MEANINGS: Mapping[Filter, tuple[Value | tuple[str, ...], str]] = {
     Filter(FilterName.TRUNCATE, 5): ("Zürich", "At most 5 characters, of which … is one"),
     Filter(FilterName.URL): ("a b&c", "A part of a link, percent-encoded"),
     Filter(FilterName.NUMBER, 2): (2.5, "2 decimals (0 to 4). Halves are rounded away from zero"),
-    Filter(FilterName.PLUS, 1): (2.5, "The sum. `number` must follow"),
-    Filter(FilterName.MINUS, 1): (2.5, "The difference. `number` must follow"),
-    Filter(FilterName.TIMES, 1.2): (2.5, "The product. `number` must follow"),
+    Filter(FilterName.PLUS, 1): (2.5, "The sum. `number` must follow, here `number: 1`"),
+    Filter(FilterName.MINUS, 1): (2.5, "The difference. `number` must follow, here `number: 1`"),
+    Filter(FilterName.TIMES, 1.2): (2.5, "The product. `number` must follow, here `number: 0`"),
     Filter(FilterName.FIRST): (("a", "b"), "The first text of a list of event data"),
     Filter(FilterName.JOIN, ", "): (
         ("a", "b"),

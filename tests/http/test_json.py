@@ -151,6 +151,7 @@ MAX_TRACED_LINES = 420_000
 """Maximum lines of Python per request. A line takes about 0.1 µs, and more if it calls C."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_of_anything_is_handled_in_few_steps(api: Api, name: str):
     body = HOSTILE[name]()
@@ -167,6 +168,7 @@ MAX_TRACED_LINES_OF_A_BATCH = 4_900_000
 """As many as a batch that creates 999 fields, each with 75 allowed values."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE_BATCHES)
 def test_no_batch_takes_more_steps_than_the_largest_valid_one(api: Api, city, name: str):
     body = HOSTILE_BATCHES[name]()

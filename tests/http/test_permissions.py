@@ -63,7 +63,7 @@ def test_a_field_of_another_origin_can_only_be_read(api: Api, foreign: Recipient
 def test_the_message_names_the_origin_and_where_to_edit_the_field(api: Api, foreign):
     message = api.delete("shop").error["message"]
     manual = foreign.origin.source.value == "manual"
-    for words in ("Manual", "web application") if manual else ("Integration", "service provider"):
+    for words in ("Manual", "in the console") if manual else ("Integration", "service provider"):
         assert words in message
 
 

@@ -26,6 +26,8 @@ from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCa
 
 from .histories import app, assert_bug_is_found, clients, users
 
+pytestmark = pytest.mark.slow
+
 
 class Faulty:
     """A repository over a correct one; each subclass has one bug."""

@@ -74,7 +74,7 @@ HTTP_TESTS = (
 )
 DOCUMENT_TESTS = (
     *(f"tests/http/fields/test_{topic}.py" for topic in (
-        "batches", "changing", "creating", "history", "members", "replacing",
+        "batches", "changing", "creating", "history", "members",
     )),
     *(f"tests/http/content/test_{topic}.py" for topic in (
         "condition_compilations", "content_exports", "content_previews",

@@ -31,6 +31,7 @@ def test_statements_count_but_migrations_do_not(tmp_path: Path) -> None:
     assert (size.lengths, size.code) == ((1,), 3)
 
 
+@pytest.mark.slow
 def test_the_table_has_each_room_and_the_product(capsys: pytest.CaptureFixture[str]) -> None:
     main(Path(__file__).parents[2])
     printed = capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import requires
 from pathlib import Path
@@ -49,6 +50,18 @@ def test_make_test_skips_slow_tests_and_test_all_runs_them(clone: Path) -> None:
     test_all = commands(clone, "test-all")
     assert '--dist loadfile -m "not slow"' in test_all
     assert "python -m pytest -m slow" in test_all
+
+
+def test_the_mutation_run_finds_its_files() -> None:
+    listed = "from run import AREAS, TESTS; print(*TESTS, *sum(AREAS.values(), ()), sep='\\n')"
+    names = subprocess.run(
+        [sys.executable, "-c", listed],
+        cwd=ROOT / "tests/mutation",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert [name for name in names if not any(ROOT.glob(name))] == []
 
 
 def _lines(lock: Path) -> Iterator[Requirement]:

@@ -50,6 +50,7 @@ def test_actionlint_finds_mistakes(correct: str, wrong: str) -> None:
     assert findings(TEXT.replace(correct, wrong)) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "file"),
     [

@@ -142,8 +142,8 @@ def report_findings(
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
     if not files:
         note(
-            f"In folders, {', '.join(SUFFIXES)} files that Git tracks are read. Add --include"
-            " PATTERN."
+            f"In folders, {', '.join(SUFFIXES)} files are read. In a repository, Git must track"
+            " them: `git add` new ones."
         )
     ctx.exit(FINDINGS if errors else 0)
 

@@ -158,6 +158,7 @@ def migrating(url: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", MIGRATING, url])
 
 
+@pytest.mark.slow
 def test_eight_concurrent_processes_apply_each_migration_once(empty_database: str) -> None:
     processes = [migrating(empty_database) for _ in range(8)]
     assert [process.wait(30) for process in processes] == [0] * 8

@@ -237,7 +237,7 @@ def test_variables_work_with_a_warning_and_can_be_stored(
 def test_without_a_key_nothing_is_stored(run: Commands, braze: Braze, main: Integration) -> None:
     del run.environment["RECIPIENT_FIELDS_SECRETS_KEY"]
     failure = run.connect(main, braze.url).failure()
-    assert failure == "To store credentials, set RECIPIENT_FIELDS_SECRETS_KEY."
+    assert failure == "To store or read credentials, set RECIPIENT_FIELDS_SECRETS_KEY."
     assert not braze.requests
     run.environment["RECIPIENT_FIELDS_SECRETS_KEY"] = "not a key"
     assert "is not a key" in run.connect(main, braze.url).failure()

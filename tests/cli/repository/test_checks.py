@@ -227,7 +227,7 @@ def test_only_the_files_that_git_tracks_are_read_in_a_repository(write, check, f
     assert check("emails/build/b.txt").err == "Checked 1 file: 1 error, 0 notes.\n"
     nothing = check("emails/build").err
     assert nothing.startswith("Checked 0 files: 0 errors, 0 notes.\nIn folders, *.html, ")
-    assert nothing.endswith(" files that Git tracks are read. Add --include PATTERN.\n")
+    assert nothing.endswith(" In a repository, Git must track them: `git add` new ones.\n")
 
 
 def test_findings_are_a_json_document_or_commands_of_github(write, check):

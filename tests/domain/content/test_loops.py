@@ -159,6 +159,7 @@ def test_the_item_is_not_known_where_the_list_is_empty():
 def test_a_loop_over_a_field_is_a_mistake():
     (warning,) = parse_content("{{#each recipient.tags as tag}}{{/each}}").warnings
     assert warning.code is WarningCode.LOOP_LOOKALIKE
+    assert warning.message.startswith("A loop reads a list of event data, not a field. Write `")
 
 
 def test_data_that_is_no_list_is_refused():

@@ -350,6 +350,7 @@ def test_tags_beyond_a_number_are_not_examined_and_a_caveat_says_so():
     assert count_calls(TextTag.judge, lambda: warnings(Esp("braze"), source)) <= 1_250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("esp", [Esp("klaviyo"), None])
 @pytest.mark.parametrize(
     "piece",

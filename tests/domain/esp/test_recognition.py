@@ -162,6 +162,7 @@ def test_text_without_delimiters_is_in_no_dialect(text):
     assert recognize_dialects(text.translate(dict.fromkeys(map(ord, "{%*|")))) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["{{", "{%", "{{ ", "{{customer", "{{x ", "%%=", "%%[", "%IF $A", "$A", "*|", "['\"", "{{#if"],

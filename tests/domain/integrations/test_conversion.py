@@ -1385,6 +1385,7 @@ def test_the_example_is_converted_with_the_values_of_the_sender():
     assert again.counts[Outcome.BY_HAND] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", ["{{ x }}", "{% if first_name %}", "{# ", "{{ x|", "{% endif %}"]
 )
@@ -1397,6 +1398,7 @@ def test_a_hostile_template_takes_linear_time(source):
     assert time.process_time() - started < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("esp", "first", "source"),
     [

@@ -340,6 +340,7 @@ HOSTILE: Mapping[str, str] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", HOSTILE)
 def test_hostile_text_is_read_in_linear_time(shape: str) -> None:
     code = HOSTILE[shape]
