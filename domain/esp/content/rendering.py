@@ -49,8 +49,8 @@ _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
 
 _QUOTES = "double", "single"
 _REPEATED = (
-    f"{{title}} has only nested blocks for this, and this block would repeat its texts more than"
-    f" {MAX_COPIES} times. Use fewer branches or values, or test one field in all branches."
+    f"At {{title}}, this block would repeat its texts more than {MAX_COPIES} times. Use fewer"
+    " branches or values, or test one field in all branches."
 )
 _MARKS = re.compile(f"({THEN}|{OTHERWISE})")
 _DROPPED = (
