@@ -202,6 +202,7 @@ class _Conversion:
     caveats: list[_ConvertedTag]
     dropped: list[_ConvertedTag]
     fields: list[UsedField]
+    unused_names: list[str]
     warnings: list[_ContentWarning]
 
 
@@ -353,6 +354,7 @@ def conversion_of(response: Response) -> Conversion:
         counts={each: document.tags.get(each.value, 0) for each in Outcome},
         tags=tuple(sorted(tags, key=attrgetter("position.line", "position.column"))),
         fields=tuple(document.fields),
+        unused_names=tuple(document.unused_names),
         warnings=tuple(each.to_warning() for each in document.warnings),
     )
 

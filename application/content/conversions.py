@@ -23,7 +23,15 @@ from recipient_fields.domain import (
     require_string,
 )
 from recipient_fields.domain.content import Surface
-from recipient_fields.domain.esp import BUILT_IN, PORTABLE, Bare, Esp, MissingProfile, Profiles
+from recipient_fields.domain.esp import (
+    BUILT_IN,
+    PORTABLE,
+    Bare,
+    Esp,
+    MissingProfile,
+    NoSafeForm,
+    Profiles,
+)
 from recipient_fields.domain.integrations import (
     Conversion,
     ConversionOptions,
@@ -96,6 +104,9 @@ class ConversionDocument:
     caveats: Sequence[ConvertedTagDocument]
     dropped: Sequence[ConvertedTagDocument]
     fields: Sequence[UsedFieldDocument]
+    unused_names: Sequence[str] = field(
+        metadata=described("The names in `names` that the template does not have.")
+    )
     warnings: Sequence[ContentWarningDocument]
 
 
@@ -178,7 +189,8 @@ class ContentConversion:
     def convert(self, codes: FieldCodes) -> Conversion:
         """Return the template in the other language, with the names of an organization.
 
-        Raises: InvalidDocument if it has no such integration; InvalidContent, as `convert` does.
+        Raises: InvalidDocument if it has no such integration, or if the target reads a value as
+        code; InvalidContent, as `convert` does.
         """
         violations = Violations()
         for name, target in (("from", self.read), ("to", self.write)):
@@ -191,13 +203,16 @@ class ContentConversion:
                 )
         if violations:
             raise InvalidDocument(violations)
-        return convert(
-            self.content,
-            read=self.read,
-            write=self.write,
-            options=self.options,
-            codes=codes,
-        )
+        try:
+            return convert(
+                self.content,
+                read=self.read,
+                write=self.write,
+                options=self.options,
+                codes=codes,
+            )
+        except NoSafeForm as error:
+            raise InvalidDocument(error.violations) from None
 
 
 def parse_content_conversion(document: object, profiles: Profiles = BUILT_IN) -> ContentConversion:
@@ -284,6 +299,7 @@ def render_conversion(conversion: Conversion, *, name: str | None = None) -> dic
             UsedFieldDocument(key=each.key, name=each.name, data_type=each.data_type)
             for each in conversion.fields
         ],
+        unused_names=conversion.unused_names,
         warnings=[warning_document(each) for each in conversion.warnings],
     )
     rendered = render_document(document)

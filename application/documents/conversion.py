@@ -233,10 +233,13 @@ def _enum_member(value: object, kind: type[Enum]) -> Enum:
     return kind(_one_of([each.value for each in kind], value))
 
 
-def _one_of(names: Collection[str], value: object) -> str:
+def _one_of(
+    names: Collection[str], value: object, find_similar: Callable[[str], str | None] | None = None
+) -> str:
     name = require_string(value)
     if name not in names:
-        message, suggestion = f"Use one of {', '.join(names)}.", closest_match(name, names)
+        message = f"Use one of {', '.join(names)}."
+        suggestion = find_similar(name) if find_similar else closest_match(name, names)
         raise InvalidInput([Violation(Rule.UNKNOWN_VALUE, message, suggestion=suggestion)])
     return name
 
@@ -344,5 +347,7 @@ _tolerant = converter.copy(forbid_extra_keys=False)
 def _knowing(profiles: Profiles) -> Converter:
     """Return the converter that rejects the names of other ESPs."""
     knowing = converter.copy()
-    knowing.register_structure_hook(Esp, lambda value, _: Esp(_one_of(profiles.esps, value)))
+    knowing.register_structure_hook(
+        Esp, lambda value, _: Esp(_one_of(profiles.esps, value, profiles.find_similar))
+    )
     return knowing

@@ -23,16 +23,18 @@ from ..content.system_values import SYSTEM_VALUES, SystemValue
 from ..content.tree import Lines
 from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
-from ..errors import InvalidInput, Rule, Violation
+from ..errors import InvalidInput, Rule, Violation, Violations
 from ..esp.content.export import ContentExporter
 from ..esp.content.options import ExportOptions
 from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
-from ..esp.conversion.source_fields import SourceFields, list_names
+from ..esp.conversion.source_fields import EVENT_DATA, SourceFields, list_names
 from ..esp.conversion.values import join_outputs
 from ..esp.data_codes import name_variable
+from ..esp.derived_codes import require_plain_text
+from ..esp.errors import NoSafeForm
 from ..esp.languages.blocks import Certainty, Tag
 from ..esp.languages.tree import Node, find_unread
 from ..esp.names import PORTABLE, Bare, Esp, Target
@@ -40,9 +42,9 @@ from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
-from ..fields.values import DataType, Scalar
+from ..fields.values import DataType, FieldKey, Scalar
 from ..identity import IntegrationId
-from ..text import character_violation
+from ..text import MAX_LINE_LENGTH, character_violation, line_violation
 from .codes import FieldCodes
 from .integration import Integration, SetName
 
@@ -69,6 +71,9 @@ MAX_TAGS = 15_000
 _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
 """The value of an attribute, without code."""
 
+_WEB_ADDRESS = re.compile(r"https?://[^\s\"'<>\\^`{|}]+", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
 _IS_CONTENT = "This text is code of content. Remove it, or write it in another way."
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
@@ -92,6 +97,17 @@ def _to_bare(bare: Bare | str | None) -> Bare | None:
     return None if bare is None else Bare(bare)
 
 
+def _value_violation(name: str, text: str) -> Violation | None:
+    """Return a violation unless this is a value with its name, for each ESP."""
+    if name not in SYSTEM_VALUES:
+        return Violation(Rule.UNKNOWN_VALUE, f"Use one of {', '.join(SYSTEM_VALUES)}.")
+    if name.startswith("link.") and _WEB_ADDRESS.fullmatch(text) is None:
+        return Violation(Rule.FORMAT, "Use a web address, such as https://example.com/preferences.")
+    if "{{" in text:
+        return Violation(Rule.INVALID_CHARACTERS, "Remove {{, which content reads as code.")
+    return line_violation(text, max_length=MAX_LINE_LENGTH)
+
+
 @frozen(kw_only=True)
 class ConversionOptions:
     """How templates are converted.
@@ -105,7 +121,8 @@ class ConversionOptions:
     several: other event data stay by hand. `bare` is what names mean that can be fields or event
     data, "field" or "event"; without it, tags with such a name stay by hand.
 
-    Raises: InvalidInput if `values` has another name; TypeError if an option has another type;
+    Raises: InvalidInput if a key in `names` is none, if `values` has another name, or if a value is
+    no line of text or, of a link, no web address; TypeError if an option has another type;
     ValueError if `surface` or `bare` has another value.
     """
 
@@ -122,12 +139,17 @@ class ConversionOptions:
         require_type(Mapping, names=self.names, values=self.values)
         require_type(bool, exact=self.exact, strict=self.strict)
         require_type(str | None, sent_by=self.sent_by, sent_by_source=self.sent_by_source)
-        unknown = [each for each in self.values if each not in SYSTEM_VALUES]
-        if unknown:
-            message = f"Use one of {', '.join(SYSTEM_VALUES)}."
-            raise InvalidInput(
-                Violation(Rule.UNKNOWN_VALUE, message, ("values", each)) for each in unknown
-            )
+        violations = Violations()
+        for name, key in self.names.items():
+            with violations.collect("names", name):
+                if EVENT_DATA.fullmatch(key) is None:
+                    FieldKey(key)
+        for name, text in self.values.items():
+            violation = _value_violation(name, text)
+            if violation is not None:
+                violations.append(evolve(violation, path=("values", name)))
+        if violations:
+            raise InvalidInput(violations)
 
 
 @frozen(kw_only=True)
@@ -146,13 +168,15 @@ class Conversion:
 
     `tags` are all tags of the source, in order, or the statements of those that have several, and
     `counts` their numbers by outcome, for all outcomes. `fields` are those that the content uses.
-    `warnings` are about the content as a whole, or about text outside of its tags.
+    `unused_names` are those of the option `names` that the template does not have, such as
+    misspelled ones. `warnings` are about the content as a whole, or about text outside of its tags.
     """
 
     content: str
     counts: Mapping[Outcome, int]
     tags: tuple[ConvertedTag, ...]
     fields: tuple[UsedField, ...]
+    unused_names: tuple[str, ...] = ()
     warnings: tuple[ContentWarning, ...]
 
     @property
@@ -178,7 +202,8 @@ def convert(
 
     Raises: InvalidContent if no tag of the text is one of that ESP, if the target refuses too many
     tags, if the text contains U+0000 or a lone surrogate, or, with `strict`, for each tag that has
-    a caveat or is by hand; ValueError if there is no such ESP; as FieldCodes do for a target.
+    a caveat or is by hand; NoSafeForm if the target reads a value of the options as code;
+    ValueError if there is no such ESP; as FieldCodes do for a target.
     """
     require_type(str, text=text)
     require_type(Esp | str | int, read=read, write=write)
@@ -210,7 +235,9 @@ class _Conversion:
         self._written_for, self._has_fields = target, has_fields
         self._codes, self._profiles = codes, codes.names.profiles
         self._options = options
-        self._names = {**_names_at(source, codes), **options.names}
+        fold = self._source.vocabulary.fold
+        names = {**_names_at(source, codes), **options.names}
+        self._names = {fold(name): key for name, key in names.items()}
         self._short_names: Mapping[str, str] = {}
         """The names at the target of the keys that can be none there."""
         self._refused: dict[int, str] = {}
@@ -275,8 +302,19 @@ class _Conversion:
             counts={outcome: counted[outcome] for outcome in Outcome},
             tags=reported,
             fields=tuple(_used(content, fields)),
+            unused_names=tuple(self._find_unused_names(fields, reader)),
             warnings=others,
         )
+
+    def _find_unused_names(self, fields: SourceFields, reader: Reader) -> Iterator[str]:
+        """Yield the given names that no tag reads. Blocks by hand can read those of their words."""
+        fold = self._source.vocabulary.fold
+        kept = {w for p in reader.pieces if p.is_kept for w in _WORD.findall(fold(p.text))}
+        for name in self._options.names:
+            if fold(name) not in fields.read_names and not kept.issuperset(
+                _WORD.findall(fold(name))
+            ):
+                yield name
 
     def _require_few(self, count: int) -> None:
         """Require few tags, with the other places. Raises: InvalidContent."""
@@ -334,13 +372,21 @@ class _Conversion:
 
     @cached_property
     def _given(self) -> Mapping[SystemValue, str]:
-        """The values that are given, and for which the target has no code."""
-        target = self._target
-        return {
-            SYSTEM_VALUES[name]: text
-            for name, text in self._options.values.items()
-            if target is not None and isinstance(target.find_system_code(SYSTEM_VALUES[name]), str)
-        }
+        """The values that are given, and for which the target has no code.
+
+        Raises: NoSafeForm if the target reads one of them as code.
+        """
+        given: dict[SystemValue, str] = {}
+        violations = Violations()
+        for name, text in self._options.values.items():
+            value, target = SYSTEM_VALUES[name], self._target
+            if target is not None and isinstance(target.find_system_code(value), str):
+                with violations.collect("values", name):
+                    require_plain_text(target, text)
+                given[value] = text
+        if violations:
+            raise NoSafeForm(violations)
+        return given
 
     def _find_dropped(self) -> Iterator[tuple[int, int]]:
         """Yield the places of attributes that only the editor of the source reads."""
@@ -484,9 +530,10 @@ class _Conversion:
         source, target = self._source, self._target
         used = [(source, name)]
         if target is not None:
-            standard = target.names.standard_fields
-            used.append((target, standard.get(key, "")))
-            is_known = key == EMAIL_KEY or isinstance(key, DataPath) or key in standard
+            standard = target.names.standard_fields.get(key, "")
+            used.append((target, standard))
+            is_standard = standard not in {"", *target.names.conventional}
+            is_known = key == EMAIL_KEY or isinstance(key, DataPath) or is_standard
             if not (is_known or self._has_fields):
                 short = self._short_names.get(key)
                 if short is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from recipient_fields.application import Target
 from recipient_fields.application.content.conversions import (
@@ -18,7 +20,7 @@ from recipient_fields.application.content.conversions import (
     render_used_fields,
 )
 from recipient_fields.application.wording import counted, other_places
-from recipient_fields.domain import IntegrationId
+from recipient_fields.domain import IntegrationId, InvalidInput
 from recipient_fields.domain.content import Surface
 from recipient_fields.domain.esp import PORTABLE, Bare, Esp, recognize_dialects
 from recipient_fields.domain.integrations import (
@@ -29,6 +31,7 @@ from recipient_fields.domain.integrations import (
     Outcome,
     convert,
 )
+from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
 from ..service.selection import installed_profiles
 from .commands import Command
@@ -48,7 +51,11 @@ from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
 from .violations import FINDINGS, note_warnings, reporting_violations, with_dashes
 
+if TYPE_CHECKING:
+    from .fields.files import FileViolation
+
 _INPUT = "<stdin>"
+_SHOWN_NAMES = 10
 _SHOWN = 60
 """The characters of a tag in a line of the report."""
 _TITLES = {
@@ -214,7 +221,8 @@ def convert_command(
     found = list(_read_templates(templates or ("-",), out, include, needs_folder=needs_folder))
     if source is None:
         raise _propose(found)
-    with reporting_violations("Nothing was converted.", as_json=as_json):
+    naming_lines = partial(_naming_lines, {"names": names, "values": values})
+    with reporting_violations("Nothing was converted.", as_json=as_json), naming_lines():
         options = ConversionOptions(
             names=_read_texts(names),
             values=_read_texts(values),
@@ -233,7 +241,8 @@ def convert_command(
     progress = Progress()
     for template in found:
         name = None if template.name == _INPUT else template.name
-        with reporting_violations("Nothing was converted.", file=name, as_json=as_json):
+        reporting = reporting_violations("Nothing was converted.", file=name, as_json=as_json)
+        with reporting, naming_lines():
             converted = convert_template(template.text)
         conversions.append((template, converted))
         progress.note(f"{len(conversions):,} of {counted(len(found), 'template')}")
@@ -243,6 +252,8 @@ def convert_command(
         for template, each in conversions:
             _report(template, each, alone=len(conversions) == 1)
     results = [converted for _, converted in conversions]
+    if names is not None:
+        _report_unused_names(names, results)
     outcomes = {tag.outcome for each in results for tag in each.tags}
     if strict and outcomes & {Outcome.BY_HAND, Outcome.CAVEAT}:
         note("Error: Nothing was written, because of --strict.")
@@ -345,9 +356,40 @@ def _read_texts(name: str | None) -> Mapping[str, str]:
     try:
         return parse_texts(Path(name).read_bytes())
     except InvalidFile as error:
-        first = error.violations[0]
-        place = f"{first.place.line}:{first.place.column}"
-        raise click.ClickException(f"{one_line(name)}:{place}: {first.message}") from None
+        raise _at_line(name, error.violations[0]) from None
+
+
+@contextmanager
+def _naming_lines(files: Mapping[str, str | None]) -> Iterator[None]:
+    """Report a violation of an option that is in a file with its line. Other ones are raised."""
+    try:
+        yield
+    except InvalidInput as invalid:
+        option, *path = invalid.violations[0].path or ("",)
+        name = files.get(str(option))
+        if name is None:
+            raise
+        from .fields.files import locate_violation
+
+        violation = evolve(invalid.violations[0], path=tuple(path))
+        raise _at_line(name, locate_violation(Path(name).read_bytes(), violation)) from None
+
+
+def _at_line(name: str, violation: FileViolation) -> click.ClickException:
+    place = f"{violation.place.line}:{violation.place.column}"
+    return click.ClickException(f"{one_line(name)}:{place}: {one_line(violation.message)}")
+
+
+def _report_unused_names(file: str, conversions: Sequence[Conversion]) -> None:
+    """Warn of the names in the file that no template has, such as misspelled ones."""
+    first, *others = conversions
+    unused = [n for n in first.unused_names if all(n in each.unused_names for each in others)]
+    known = {name for each in conversions for name in each.names}
+    for name in unused[:_SHOWN_NAMES]:
+        message = f"No template has the name `{name}`.{did_you_mean(closest_match(name, known))}"
+        note(one_line(f"Warning: {file}: {message}"))
+    if len(unused) > _SHOWN_NAMES:
+        note(f"    {counted(len(unused) - _SHOWN_NAMES, 'more name')} in this file are unused.")
 
 
 def _report(template: _Template, conversion: Conversion, *, alone: bool) -> None:

@@ -137,10 +137,14 @@ class Word(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            similar = closest_match(value, self.choices)
+            similar = self.find_similar(value)
             if similar is None:
                 raise
             self.fail(f"{error.message} Did you mean {similar}?", param, ctx)
+
+    def find_similar(self, value: str) -> str | None:
+        """Return the word that another text means, or None."""
+        return closest_match(value, self.choices)
 
 
 class OneOf(Word):
@@ -171,8 +175,13 @@ class EspName(click.ParamType[Esp]):
         return _esps().get_missing_message(param, ctx)
 
 
+class _EspWord(Word):
+    def find_similar(self, value: str) -> str | None:
+        return installed_profiles().find_similar(value)
+
+
 def _esps() -> Word:
-    return Word([*map(str, installed_profiles().esps)])
+    return _EspWord([*map(str, installed_profiles().esps)])
 
 
 class ValueList(click.ParamType[list[object] | str | Unchanged | None]):

@@ -510,6 +510,7 @@ class ContentConversions(LargeBodies):
                             "data_type": "text",
                         }
                     ],
+                    "unused_names": [],
                     "warnings": [],
                 }
             },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -185,6 +186,46 @@ def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_
     assert run.out == "{{recipient.loyalty_tier}}"
 
 
+def test_a_name_that_no_template_has_is_reported(cli: CommandLine, tmp_path: Path):
+    names, folder = tmp_path / "names.yaml", tmp_path / "templates"
+    names.write_text("ITER: tier\nlevel: loyalty_level\nin block: kept\n")
+    folder.mkdir()
+    (folder / "a.html").write_text(
+        "{{ person.TIER }}{% if feeds.a %}{{ x|lookup:'in block' }}{% endif %}"
+    )
+    (folder / "b.html").write_text("{{ person.level }}")
+    arguments = ("convert", "--from", "klaviyo", "--to", "portable", folder, "--names", names)
+
+    run = cli(*arguments, "--out", tmp_path / "out")
+
+    assert f"Warning: {names}: No template has the name `ITER`. Did you mean TIER?\n" in run.err
+    assert run.err.count("Warning") == 1
+    first, second = json.loads(cli(*arguments, "--json").out)
+    assert first["unused_names"] == ["ITER", "level"]
+    assert second["unused_names"] == ["ITER", "in block"]
+
+
+def test_a_key_that_is_none_is_an_error_with_its_line(cli: CommandLine, tmp_path: Path):
+    names = tmp_path / "names.yaml"
+    names.write_text("TIER: Loyalty tier\n")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", "--names", names, stdin=SOURCE)
+
+    assert f"{names}:1:7: TIER: Use lower-case letters" in run.failure()
+    assert "Did you mean loyalty_tier?" in run.err
+
+
+def test_names_ignore_case_where_the_language_does(cli: CommandLine, tmp_path: Path):
+    names = tmp_path / "names.yaml"
+    names.write_text("loyaltytier: loyalty_tier\n")
+    arguments = ("convert", "--from", "sfmc", "--to", "portable", "--names", names)
+
+    run = cli(*arguments, stdin="%%LoyaltyTier%% %%LOYALTYTIER%%")
+
+    assert run.out == "{{recipient.loyalty_tier}} {{recipient.loyalty_tier}}"
+    assert "Warning" not in run.err
+
+
 def test_a_key_that_is_too_long_for_the_target_has_a_short_name(cli: CommandLine, tmp_path: Path):
     names = tmp_path / "names.yaml"
     arguments = ("convert", "--from", "klaviyo", "--to", "mailchimp")
@@ -244,7 +285,31 @@ def test_values_are_read(cli: CommandLine, tmp_path: Path):
         f"{values}:1:9: The value of sender must be a text." in cli(*arguments, stdin="").failure()
     )
     values.write_text("sender: x\n")
-    assert "/values/sender: Use one of link.unsubscribe" in cli(*arguments, stdin="").err
+    message = f"{values}:1:9: sender: Use one of link.unsubscribe"
+    assert message in cli(*arguments, stdin="").failure()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "link.preferences: 'javascript:alert(1)'",
+        "link.preferences: 'https://a.example/\"onclick='",
+        "sender.name: ''",
+        'sender.name: "a\\nb"',
+        "sender.name: '{{recipient.tier}}'",
+        "sender.name: '{% if x %}'",
+    ],
+)
+def test_a_value_that_would_break_the_email_is_refused_with_its_line(
+    cli: CommandLine, tmp_path: Path, value: str
+):
+    values = tmp_path / "values.yaml"
+    values.write_text(f"sender.address: Main Street\n{value}\n")
+
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", "--values", values, stdin=SOURCE)
+
+    assert f"{values}:2:{value.index(' ') + 2}: {value.partition(':')[0]}: " in run.failure()
+    assert run.out == ""
 
 
 @pytest.mark.parametrize(("flags", "allowed"), [((), False), (("--with-values",), True)])
@@ -346,3 +411,18 @@ def test_a_reason_names_what_is_by_hand(cli: CommandLine, esp: str, source: str,
 
     assert run.status == FOUND
     assert reason in run.err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("salesforce", "sfmc"),
+        ("Salesforce Marketing Cloud", "sfmc"),
+        ("customer.io", "customerio"),
+        ("active-campaign", "activecampaign"),
+        ("klavio", "klaviyo"),
+    ],
+)
+def test_another_name_of_an_esp_has_a_suggestion(cli: CommandLine, name: str, meant: str):
+    assert f"Did you mean {meant}?" in cli("convert", "--from", name, "--to", "braze").usage_error()
+    assert f"Did you mean {meant}?" in cli("convert", "--from", "braze", "--to", name).usage_error()

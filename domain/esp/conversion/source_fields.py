@@ -60,7 +60,8 @@ _IS_COMPUTED = (
 )
 _BIRTHDAY = "birthday"
 """The only one of the ESPs' own fields that is no text."""
-_EVENT_DATA = re.compile(rf"(?={EVENT}[.\[]){LONG_PATH}")
+EVENT_DATA = re.compile(rf"(?={EVENT}[.\[]){LONG_PATH}")
+"""A path to event data, which a name at the source can mean."""
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 """Where a word of a name such as `firstName` begins."""
 
@@ -111,7 +112,7 @@ class LoopItem:
 
 @define
 class SourceFields:
-    """The fields of one template. `keys` are those of names at the source that are known.
+    """The fields of one template. `keys` are those of known names, as the source compares these.
 
     `known` are the fields of the organization by their keys, whose types apply. `bare` is what
     names mean that can be fields or event data.
@@ -128,6 +129,8 @@ class SourceFields:
     _found: dict[_Parts, SourceField] = Factory(dict)
     _taken: dict[str, _Parts] = Factory(dict)
     _loops: list[LoopItem] = Factory(list)
+    read_names: set[str] = Factory(set)
+    """The names that paths have, also those of no field, as they are compared."""
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -243,17 +246,18 @@ class SourceFields:
     def _read(self, parts: _Parts) -> SourceField:
         profile = self._profile
         role, name = role_of(parts, profile.vocabulary)
-        is_given = name in self._keys
-        if is_given and _EVENT_DATA.fullmatch(self._keys[name]) is not None:
-            return SourceField(DataPath(self._keys[name]), name, is_standard=False)
-        event = None if is_given else self._find_event(parts, role, name)
+        given = self._keys.get(profile.vocabulary.fold(name))
+        self.read_names.add(profile.vocabulary.fold(name))
+        if given is not None and EVENT_DATA.fullmatch(given) is not None:
+            return SourceField(DataPath(given), name, is_standard=False)
+        event = None if given is not None else self._find_event(parts, role, name)
         if event is not None:
             return SourceField(event, name, is_standard=False)
         standard = _find_standard(profile, parts, name)
-        if role is not TagRole.FIELD and not is_given and standard is None:
+        if role is not TagRole.FIELD and given is None and standard is None:
             message = _OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
-        key = self._keys[name] if is_given else standard or derive_key(_WORDS.sub(" ", name))
+        key = given or standard or derive_key(_WORDS.sub(" ", name))
         try:
             FieldKey(key)
         except InvalidField:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...arguments import require_type
+from ...suggestions import closest_match, did_you_mean
 from ..errors import MissingProfile
 from ..names import Esp
 
@@ -57,8 +58,16 @@ class Profiles:
         """Return the name of the ESP. Raises: ValueError if there is no profile with it."""
         require_type(Esp | str, esp=name)
         if name not in self:
-            raise ValueError(f"{str(name)!r} is no Esp. Use one of {', '.join(self.esps)}.")
+            message = f"{str(name)!r} is no Esp. Use one of {', '.join(self.esps)}."
+            raise ValueError(f"{message}{did_you_mean(self.find_similar(name))}")
         return Esp(name)
+
+    def find_similar(self, name: str) -> str | None:
+        """Return the ESP that a misspelled name means, also a title or a word of one, or None."""
+        esps = {word: each.esp for each in self for word in each.title.split()}
+        esps |= {text: each.esp for each in self for text in (each.title, each.esp)}
+        word = closest_match(name, esps)
+        return None if word is None else esps[word]
 
     def title(self, esp: Esp) -> str:
         """Return the title of the ESP, or its name if its profile is missing."""

@@ -96,6 +96,7 @@ PROFILE = Profile(
         reserved=_RESERVED,
         # `email` is the vendor's. Public templates of github.com have the other names.
         standard_fields={"first_name": "firstName", "last_name": "lastName", "email": "email"},
+        conventional=frozenset({"firstName", "lastName"}),
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
             Strength.NONE,

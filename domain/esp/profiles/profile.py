@@ -130,7 +130,8 @@ class Names:
     messages for names without a form. A name must not be `reserved`.
 
     `standard_fields` contains the names of the ESP's own fields, by the keys that mean them. The
-    API of the ESP does not list those that are `unlisted`, so a sync can't find them.
+    API of the ESP does not list those that are `unlisted`, so a sync can't find them. Those that
+    are `conventional` are no fields of the ESP: accounts usually have fields with these names.
     `differing_values` contains what is known about the values of such a field, by its name, if
     other ESPs have values of another form. Other names are the key, in capital letters if
     `capitals` is true. `max_length` is the maximum of their characters, if a key can be longer. If
@@ -147,6 +148,7 @@ class Names:
     reserved: frozenset[str] = frozenset()
     standard_fields: Mapping[str, str] = {}
     unlisted: frozenset[str] = frozenset()
+    conventional: frozenset[str] = frozenset()
     differing_values: Mapping[str, str] = {}
     capitals: bool = False
     max_length: int | None = None

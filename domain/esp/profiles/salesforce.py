@@ -79,13 +79,14 @@ PROFILE = Profile(
         strength=Strength.VENDOR,
         rule="A Salesforce Marketing Cloud attribute begins with a letter.",
         forms=(Form(r"[^\W\d_].*", "@VARIABLE"),),
-        # Secondary sources establish these names, the columns of most data extensions.
+        # `emailaddr` is the vendor's. The others are the columns of most data extensions.
         standard_fields={
             "first_name": "FirstName",
             "last_name": "LastName",
             "email": "emailaddr",
         },
         unlisted=frozenset({"emailaddr"}),
+        conventional=frozenset({"FirstName", "LastName"}),
         creation=Creation("Add the field NAME to the data extension of the email.", Strength.NONE),
     ),
     insertion=Insertion(

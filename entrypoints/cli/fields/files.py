@@ -129,6 +129,11 @@ def parse_texts(content: bytes) -> Mapping[str, str]:
     return texts
 
 
+def locate_violation(content: bytes, violation: Violation) -> FileViolation:
+    """Return the violation of a document at its place in the file."""
+    return _located(_parse_yaml(_decode(content)), violation)
+
+
 def render_yaml(document: object) -> str:
     """Return the document as YAML. Equal documents have the same text."""
     text: str = yaml.dump(

@@ -1333,6 +1333,15 @@ def test_a_name_that_is_only_assumed_is_a_caveat():
     assert "The name of tier at Braze is assumed." in tier.reasons[0]
 
 
+@pytest.mark.parametrize("target", ["sfmc", "iterable"])
+def test_a_name_that_is_usual_but_no_field_of_the_esp_is_assumed(target):
+    converted = convert("{{ first_name }}{{ email }}", read="klaviyo", write=target)
+
+    first, email = converted.tags
+    assert any(each.startswith("The name of first_name at ") for each in first.reasons)
+    assert not any("is assumed" in each for each in email.reasons)
+
+
 def test_text_that_the_target_reads_as_code_stays_by_hand():
     converted = braze("{{ first_name }} {{\n x }} <!-- {% if\n -->")
 

@@ -64,10 +64,11 @@ def test_the_names_are_those_at_both_integrations(
 
 def test_a_template_becomes_content(api: Api):
     document = convert(
-        api, "{{ person.x|default:'y' }}", to="portable", names={"x": "loyalty_tier"}
+        api, "{{ person.x|default:'y' }}", to="portable", names={"x": "loyalty_tier", "z": "tier"}
     )
 
     assert document["content"] == '{{recipient.loyalty_tier | default: "y"}}'
+    assert document["unused_names"] == ["z"]
 
 
 def test_event_data_and_bare_names_are_read_as_the_options_say(api: Api):
@@ -95,7 +96,25 @@ def test_all_violations_are_reported(api: Api):
         ("/bare", "unknown_value"),
     ]
     assert details(api, values={"y": "z"}) == [("/values/y", "unknown_value")]
+    assert details(api, names={"x": "No key"}, values={"link.preferences": "javascript:x"}) == [
+        ("/names/x", "format"),
+        ("/values/link.preferences", "format"),
+    ]
+    values = {"sender.name": "{% x %}"}
+    content = "{{ organization.name }}"
+    assert details(api, content=content, values=values) == [
+        ("/values/sender.name", "invalid_characters")
+    ]
     assert details(api, content="*|FNAME|*") == [("/content", "not_applicable")]
+
+
+def test_another_name_of_an_esp_has_a_suggestion(api: Api):
+    body = {"content": "a", "from": KLAVIYO, "to": {"esp": "salesforce"}}
+
+    response = api.send("POST", CONTENT_CONVERSIONS, compact(body))
+
+    (detail,) = response.json["error"]["details"]
+    assert (detail["pointer"], detail["suggestion"]) == ("/to/esp", "sfmc")
 
 
 def test_strict_rejects_caveats_and_tags_by_hand(api: Api):
