@@ -200,6 +200,10 @@ def test_a_name_that_no_template_has_is_reported(cli: CommandLine, tmp_path: Pat
 
     assert f"Warning: {names}: No template has the name `ITER`. Did you mean TIER?\n" in run.err
     assert run.err.count("Warning") == 1
+    names.write_text("person.level: loyalty_level\n")
+    run = cli(*arguments, "--out", tmp_path / "out")
+    assert "has the name `person.level`. Use --write-names FILE for those that they" in run.err
+    names.write_text("ITER: tier\nlevel: loyalty_level\nin block: kept\n")
     first, second = json.loads(cli(*arguments, "--json").out)
     assert first["unused_names"] == ["ITER", "level"]
     assert second["unused_names"] == ["ITER", "in block"]
