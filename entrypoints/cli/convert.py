@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .fields.files import FileViolation
 
 _INPUT = "<stdin>"
+_WRITE_NAMES = " Use --write-names FILE for those that they have."
 _SHOWN_NAMES = 10
 _SHOWN = 60
 """The characters of a tag in a line of the report."""
@@ -75,6 +76,23 @@ class _Template:
     target: Path
     mark: bytes
     text: str
+
+
+@frozen
+class _TextFile:
+    """A file of names or values. It is read once, because it can be a pipe."""
+
+    name: str
+    content: bytes
+
+    @classmethod
+    def read(cls, name: str | None) -> _TextFile | None:
+        return None if name is None else cls(name, Path(name).read_bytes())
+
+    def at_line(self, violation: FileViolation) -> click.ClickException:
+        """Return the error of a violation, with its line in this file."""
+        place = f"{violation.place.line}:{violation.place.column}"
+        return click.ClickException(f"{one_line(self.name)}:{place}: {one_line(violation.message)}")
 
 
 class Language(EspName):
@@ -223,11 +241,12 @@ def convert_command(
     found = list(_read_templates(templates or ("-",), out, include, needs_folder=needs_folder))
     if source is None:
         raise _propose(found)
-    naming_lines = partial(_naming_lines, {"names": names, "values": values})
+    files_of_texts = {"names": _TextFile.read(names), "values": _TextFile.read(values)}
+    naming_lines = partial(_naming_lines, files_of_texts)
     with reporting_violations("Nothing was converted.", as_json=as_json), naming_lines():
         options = ConversionOptions(
-            names=_read_texts(names),
-            values=_read_texts(values),
+            names=_parse_texts(files_of_texts["names"]),
+            values=_parse_texts(files_of_texts["values"]),
             surface=surface,
             exact=exact,
             sent_by=sent_by,
@@ -349,47 +368,43 @@ def _propose(templates: Sequence[_Template]) -> click.UsageError:
     return click.UsageError(f"Missing option '--from'.{hint}")
 
 
-def _read_texts(name: str | None) -> Mapping[str, str]:
-    if name is None:
+def _parse_texts(file: _TextFile | None) -> Mapping[str, str]:
+    if file is None:
         return {}
     # Imported here because most conversions read no such file.
     from .fields.files import InvalidFile, parse_texts
 
     try:
-        return parse_texts(Path(name).read_bytes())
+        return parse_texts(file.content)
     except InvalidFile as error:
-        raise _at_line(name, error.violations[0]) from None
+        raise file.at_line(error.violations[0]) from None
 
 
 @contextmanager
-def _naming_lines(files: Mapping[str, str | None]) -> Iterator[None]:
+def _naming_lines(files: Mapping[str, _TextFile | None]) -> Iterator[None]:
     """Report a violation of an option that is in a file with its line. Other ones are raised."""
     try:
         yield
     except InvalidInput as invalid:
         option, *path = invalid.violations[0].path or ("",)
-        name = files.get(str(option))
-        if name is None:
+        file = files.get(str(option))
+        if file is None:
             raise
         from .fields.files import locate_violation
 
         violation = evolve(invalid.violations[0], path=tuple(path))
-        raise _at_line(name, locate_violation(Path(name).read_bytes(), violation)) from None
-
-
-def _at_line(name: str, violation: FileViolation) -> click.ClickException:
-    place = f"{violation.place.line}:{violation.place.column}"
-    return click.ClickException(f"{one_line(name)}:{place}: {one_line(violation.message)}")
+        raise file.at_line(locate_violation(file.content, violation)) from None
 
 
 def _report_unused_names(file: str, conversions: Sequence[Conversion]) -> None:
     """Warn of the names in the file that no template has, such as misspelled ones."""
     first, *others = conversions
-    unused = [n for n in first.unused_names if all(n in each.unused_names for each in others)]
+    in_none = set(first.unused_names).intersection(*(each.unused_names for each in others))
+    unused = [name for name in first.unused_names if name in in_none]
     known = {name for each in conversions for name in each.names}
     for name in unused[:_SHOWN_NAMES]:
-        message = f"No template has the name `{name}`.{did_you_mean(closest_match(name, known))}"
-        note(one_line(f"Warning: {file}: {message}"))
+        advice = did_you_mean(closest_match(name, known)) or _WRITE_NAMES
+        note(one_line(f"Warning: {file}: No template has the name `{name}`.{advice}"))
     if len(unused) > _SHOWN_NAMES:
         note(f"    {counted(len(unused) - _SHOWN_NAMES, 'more name')} in this file are unused.")
 

@@ -169,6 +169,8 @@ class Conditions:
         value, other, operator = slots[SLOT], slots.get(DEFAULT), pattern.operator
         match other:
             case None:
+                if pattern.falsy >= _IN_CONTENT.falsy:
+                    value = self._values.without_case_filters(value)
                 source = self._operand(value)
                 if operator is not Operator.IS_SET:
                     self._values.fields.require(source, DataType.BOOLEAN)

@@ -91,6 +91,8 @@ _Variables: TypeAlias = ChainMap[str, Expression | None]
 
 Each branch of a block has a map of its own. The variable of a loop has a name without a second one.
 """
+_NEVER_EMPTY = {"lower", "title", "upper", "url"}
+"""Filters that show a text for each value that is set."""
 _TRUE, _FALSE = Literal(value=True), Literal(value=False)
 _STAYS = Call("")
 """The value of a variable that content does not have. Code of the ESP can read the variable."""
@@ -844,8 +846,9 @@ def _as_default(test: str, then: str, otherwise: str) -> str | None:
         (then, otherwise, ("{} is set",)),
         (otherwise, then, ("{} is not set", "not {} is set")),
     ):
-        is_test = test in [each.format(reference.strip("{}")) for each in forms]
-        if is_test and text and "{{" not in text:
+        name, *filters = reference.strip("{}").split(" | ")
+        is_test = test in [each.format(name) for each in forms]
+        if is_test and _NEVER_EMPTY.issuperset(filters) and text and "{{" not in text:
             return f"{reference.removesuffix('}}')} | default: {quoted(text)}}}}}"
     return None
 

@@ -186,6 +186,16 @@ class Values:
             raise refuse_changed(value)
         return source
 
+    def without_case_filters(self, value: Expression) -> Expression:
+        """Return the value before filters that change letters: it is empty if the result is."""
+        reading = _Reading()
+        with suppress(ByHand):
+            inner = self._inner(value, reading)
+            match reading.steps:
+                case [Filter(FilterName.UPPER | FilterName.LOWER | FilterName.TITLE)]:
+                    return self.without_case_filters(inner)
+        return value
+
     def compared(self, value: Expression) -> tuple[SourceField, DataType | None] | None:
         """Return the field that is compared, and the type as which its code reads it, or None.
 

@@ -547,6 +547,13 @@ def test_a_variable_keeps_the_item_of_its_loop_in_an_inner_one_with_the_same_nam
 CHOICES = {
     "sfmc": {
         "%%=ProperCase(v([tier]))=%%": "{{recipient.tier | title}}",
+        (
+            '%%[ SET @n = ProperCase(AttributeValue("First Name")) IF EMPTY(@n) THEN SET @n = "you"'
+            " ENDIF ]%%%%=v(@n)=%%"
+        ): '{{recipient.first_name | title | default: "you"}}',
+        "%%[ SET @n = Lowercase([a]) IF NOT EMPTY(@n) THEN ]%%%%=v(@n)=%%!%%[ ENDIF ]%%": (
+            "{{#if recipient.a is set}}{{recipient.a | lower}}!{{/if}}"
+        ),
         '<a href="%%=RedirectTo(Concat("https://a.example/?e=", [mail]))=%%">x</a>': (
             '<a href="https://a.example/?e={{recipient.mail}}">x</a>'
         ),
