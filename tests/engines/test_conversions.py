@@ -152,7 +152,7 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
         return any(type(value) in {int, float} for value in recipient.values())
     if "in words with other characters than A to Z" in caveat:
         return not all(str(value).isascii() for value in recipient.values())
-    if "stores true and false as texts" in caveat:
+    if "stores numbers, true and false as texts" in caveat:
         return any(isinstance(value, bool) for value in recipient.values())
     if caveat.startswith("LiquidJS also writes ..."):
         return any(isinstance(value, str) for value in recipient.values())

@@ -14,11 +14,11 @@ from ...content import Surface, WarningCode
 from ..errors import NotExpressible
 from ..languages.conditions import Feature
 from ..languages.liquid import write_value
-from ..languages.tree import Expression, Filtered, Path
+from ..languages.tree import Expression, Filtered, Operation, Path
 from ..profiles.profile import Escaping, Profile
 
 _READS, _READS_FIELD = " | expression}}", "{{recipient."
-_BOOLEANS = "{title} stores true and false as texts, and this code reads both as true."
+_TEXTS = "{title} stores numbers, true and false as texts, and this code reads them as texts."
 
 
 @frozen
@@ -45,7 +45,16 @@ class Copies:
         names = {each.name for each in value.filters} if isinstance(value, Filtered) else set()
         if not names <= self.filters.keys():
             raise NotExpressible("The other ESP may not have these filters.")
-        return write_value(value, quote, write_path)
+        code = write_value(value, quote, write_path)
+        if isinstance(value, Operation) and _READS_FIELD in code and self._has_texts_only:
+            raise NotExpressible("The comparison of a text with a number stops the message.")
+        return code
+
+    @property
+    def _has_texts_only(self) -> bool:
+        """Whether all values of fields are texts, whose tests need other code."""
+        caveats = self.target.conditions.caveats.get(Feature.TRUE, ())
+        return any(each.code is WarningCode.NO_BOOLEAN_FIELDS for each in caveats)
 
     def find_caveats(
         self, value: Expression, code: str, *, is_shown: bool, is_html: bool
@@ -55,11 +64,8 @@ class Copies:
         if isinstance(value, Filtered):
             found = dict.fromkeys(self.filters[each.name] for each in value.filters)
             yield from (each.format(title=title) for each in found if each)
-        elif _READS_FIELD in code and any(
-            each.code is WarningCode.NO_BOOLEAN_FIELDS
-            for each in target.conditions.caveats.get(Feature.TRUE, ())
-        ):
-            yield _BOOLEANS.format(title=title)
+        elif _READS_FIELD in code and self._has_texts_only:
+            yield _TEXTS.format(title=title)
         missing = target.insertion.missing_value
         is_read = is_shown and _READS in code
         if is_read and missing is not None and re.search(missing.pattern, code):

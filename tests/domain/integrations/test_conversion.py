@@ -306,12 +306,19 @@ def test_what_only_one_esp_with_liquid_has_stays_by_hand(source):
     assert not {Outcome.CONVERTED, Outcome.CAVEAT} & {each.outcome for each in converted.tags}
 
 
+def test_a_test_of_a_field_is_not_copied_for_an_esp_that_stores_texts_only():
+    source = "{% if ${a} == ${b} %}c{% endif %}"
+
+    assert by_hand(convert(source, read="braze", write="onesignal"))
+    assert not by_hand(convert(source, read="braze", write="customerio"))
+
+
 def test_copied_code_has_the_caveats_of_its_filters_and_values():
     shown = "<p>{{ ${a} | round: 1 }}{{ ${a} | strip | default: 'x' }}"
-    source = f"{shown}{{% if ${{b}} == event_properties.${{c}} %}}d{{% endif %}}"
+    source = f"{shown}{{% assign y = ${{b}} %}}{{{{ y | strip }}}}"
     for target, caveats in (
         ("customerio", ("shows 3.0 as 3", "legacy Liquid", "does not send the message")),
-        ("onesignal", ("shows 3.0 as 3", "whether OneSignal escapes", "reads both as true")),
+        ("onesignal", ("shows 3.0 as 3", "whether OneSignal escapes", "reads them as texts")),
     ):
         reasons = " ".join(other_reasons(convert(source, read="braze", write=target)))
         assert [each for each in caveats if each not in reasons] == []
