@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from types import CodeType
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -21,6 +23,8 @@ _MEASUREMENTS = {
     "count_calls",
     "tracemalloc",
     "lines_of_python",
+    "process_time",
+    "thread_time",
 }
 
 settings.register_profile(
@@ -76,7 +80,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _measures_cost(item: pytest.Item) -> bool:
     code = getattr(getattr(item, "function", None), "__code__", None)
-    return code is not None and not _MEASUREMENTS.isdisjoint(code.co_names)
+    return code is not None and not _MEASUREMENTS.isdisjoint(_names(code))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names in the code, and in the functions in it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 def _uses_other_storage(item: pytest.Item) -> bool:

@@ -180,7 +180,7 @@ def _arrange(areas: list[str]) -> None:
     settings = {
         "source_paths": [str(PACKAGE)],
         "only_mutate": files,
-        "also_copy": ["conftest.py"],
+        "also_copy": ["conftest.py", "docs"],
     }
     section = "\n".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

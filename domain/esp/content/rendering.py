@@ -19,6 +19,7 @@ from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
 from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
+from ..languages.condition_writers import MAX_COPIES
 from ..languages.conditions import ConditionLanguage
 from ..profiles.profile import Profile, Quoting, Strength
 from .insertions import HtmlInValues, Insertion, Insertions
@@ -47,6 +48,10 @@ _LITERAL = re.compile(r"""(?P<quote>["'])(?P<text>.*?)(?P=quote)""", re.DOTALL)
 
 
 _QUOTES = "double", "single"
+_REPEATED = (
+    f"At {{title}}, this block would repeat its texts more than {MAX_COPIES} times. Use fewer"
+    " branches or values, or test one field in all branches."
+)
 _MARKS = re.compile(f"({THEN}|{OTHERWISE})")
 _DROPPED = (
     "MJML drops this code when it compiles the file. Write it in a component with text, such as"
@@ -73,6 +78,8 @@ class Rendering:
         self._insertions = Insertions(html, resolver.profiles)
         self._native_tags = NativeTags(self._profile, content)
         self._guarded = set(find_guarded(content.nodes))
+        self._repeated = 0
+        """The characters that the blocks so far repeat."""
         self._codes: dict[tuple[str, str], str | None] = {}
         self._links = set(find_links(content, content.nodes))
         if self._places.is_mjml:
@@ -234,14 +241,21 @@ class Rendering:
 
     def _block(self, block: Block) -> str:
         """Return the code of a block: each `{{else if}}` is a block in the else part of another."""
-        is_raw = self._is_raw(block)
-        texts = [self.render(branch.nodes, in_block=not is_raw) for branch in block.branches]
+        is_raw, before = self._is_raw(block), self._repeated
+        texts: list[tuple[str, int]] = []
+        for branch in block.branches:
+            self._repeated = 0
+            text = self.render(branch.nodes, in_block=not is_raw)
+            texts.append((text, self._repeated))
         code = _Code("")
-        for branch, text in zip(reversed(block.branches), reversed(texts), strict=True):
+        for branch, (text, repeated) in zip(reversed(block.branches), reversed(texts), strict=True):
             if branch.condition is None:
-                code = _Code(text)
-            else:
-                code = self._condition(branch.condition, branch.start, text, code, is_raw=is_raw)
+                code = _Code(text, repeated)
+                continue
+            code = self._condition(
+                branch.condition, branch.start, text, code, is_raw=is_raw, repeated=repeated
+            )
+        self._repeated = before + code.length - code.once
         return str(code)
 
     def _is_raw(self, block: Block) -> bool:
@@ -309,11 +323,13 @@ class Rendering:
         otherwise: _Code,
         *,
         is_raw: bool = False,
+        repeated: int = 0,
         guard: FilterName | None = None,
     ) -> _Code:
         """Return the code of a condition, with its tags inside `<mj-raw>` if `is_raw` is true.
 
-        `guard` is the filter that needs it, if it is that of a filter.
+        `repeated` are the characters that blocks in `then` repeat. `guard` is the filter that needs
+        it, if it is that of a filter.
         """
         for key in dict.fromkeys(condition_keys(condition)):
             self._used.use(key, start)
@@ -345,6 +361,10 @@ class Rendering:
             otherwise.complete(language)
         length = code.count(THEN) * len(then) + code.count(OTHERWISE) * otherwise.length
         self._require_length(length, start)
+        otherwise.once += len(code) + len(then) - repeated
+        if length > MAX_COPIES * otherwise.once:
+            self._report.refuse(start, _REPEATED.format(title=self._title))
+            return _Code("")
         beginning = otherwise.enclose(code.replace(THEN, then), language)
         caveat = language.find_nesting(beginning)
         if caveat is not None:
@@ -404,10 +424,12 @@ class _Code:
     It has parts, so that each branch is written once: a block can have 1,000 of them.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, repeated: int = 0) -> None:
         self._parts = deque([text])
         self._is_block = False
         self.length = len(text)
+        self.once = len(text) - repeated
+        """The length without copies of texts."""
         self._guard: str | None = None
         """The first tag of the block, if it is known what the block shows where its test holds."""
         self._held = self._failed = _Shown(text)

@@ -102,6 +102,8 @@ def write_nested_blocks(
     language: ConditionLanguage, formula: Formula, then: str, otherwise: str
 ) -> str:
     """Return a tree of blocks. Raises: NotExpressible if it has too many copies of the texts."""
+    if language.truth is not None:
+        formula = _paired(formula, language.truth)
     thens, otherwises = _count_copies(formula)
     if thens + (otherwises if otherwise else 0) > MAX_COPIES:
         raise NotExpressible(
@@ -109,6 +111,25 @@ def write_nested_blocks(
             " Simplify the condition."
         )
     return _blocks(language, formula, then, otherwise)
+
+
+def _paired(formula: Formula, truth: str) -> Formula:
+    """Return the formula with one test for two tests of truth: `and a b`, which copies nothing."""
+    if isinstance(formula, Atom):
+        return formula
+    parts = [_paired(each, truth) for each in formula.parts]
+    for negated in (False, True):
+        helper = "and" if isinstance(formula, Conjunction) != negated else "or"
+        truths = [
+            each
+            for each in parts
+            if isinstance(each, Atom) and each.negated == negated and each.code.startswith(truth)
+        ]
+        for first, second in zip(truths[::2], truths[1::2], strict=False):
+            operands = f"{first.code.removeprefix(truth)} {second.code.removeprefix(truth)}"
+            parts[parts.index(first)] = Atom(f"{helper} {operands}", negated=negated)
+            parts.remove(second)
+    return parts[0] if len(parts) == 1 else evolve(formula, parts=tuple(parts))
 
 
 def _blocks(

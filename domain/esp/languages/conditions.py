@@ -223,6 +223,8 @@ class ConditionLanguage:
     inseparable: str = r"\A\}|\{\Z"
     negation: str = "not ({test})"
     joiners: tuple[str, str] = (" and ", " or ")
+    truth: str | None = None
+    """How a test of truth begins, if the helpers `and` and `or` can join two of them."""
     quote: str | None = '"'
     quotes_numbers: bool = False
     decimal_literals: bool = False

@@ -43,6 +43,7 @@ CONDITIONS = ConditionLanguage(
     begin="#{test}",
     alternative=None,
     end="/{helper}",
+    truth="if ",
     inseparable=r"\A\}|[{\\]\Z",
     is_set=(Atom("if {operand}"),),
     presences=(Presence((Atom("if {operand}"),), FALSY_IN_PYTHON - {Falsy.EMPTY_OBJECT}),),

@@ -436,3 +436,20 @@ def test_nested_blocks_contain_no_more_copies_than_the_formula_needs(esp):
     text = '(tier = "a" or tier = "b") and tier = "c" or tier = "d"'
     code = compiled(esp, text, then="THEN", otherwise="OTHER").code
     assert (code.count("THEN"), code.count("OTHER")) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tier is set and member", "{{#and tier member}}THEN{{else}}OTHER{{/and}}"),
+        ("tier is set or member", "{{#or tier member}}THEN{{else}}OTHER{{/or}}"),
+        (
+            "tier is not set and born is not set and member",
+            "{{#or tier born}}OTHER{{else}}{{#if member}}THEN{{else}}OTHER{{/if}}{{/or}}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("esp", HANDLEBARS)
+def test_two_tests_of_truth_are_one_test_in_handlebars(esp, text, expected):
+    code = compiled(esp, text, then="THEN", otherwise="OTHER").code
+    assert code == expected

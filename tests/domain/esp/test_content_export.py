@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from recipient_fields.domain import (
     ADMINISTRATOR,
     DataType,
+    FieldDraft,
     FieldId,
     IntegrationId,
     OrganizationId,
     RecipientField,
+    define_fields,
     sync_channel,
 )
 from recipient_fields.domain.content import (
@@ -38,7 +40,6 @@ from recipient_fields.domain.esp import (
     export_content,
 )
 from recipient_fields.domain.esp.conditions import compile_readings
-from recipient_fields.domain.esp.content.rendering import MAX_EXPORTED_LENGTH
 from recipient_fields.domain.esp.derived_codes import derive_guarded_code
 from recipient_fields.domain.esp.filtered_codes import filter_code
 from recipient_fields.domain.integrations import (
@@ -1036,13 +1037,40 @@ def test_caveats_with_different_messages_are_reported_separately(export):
     assert ([each.column for each in first.places], second.places) == ([17], ())
 
 
-def test_copies_of_long_texts_are_limited(refusal):
+REPEATED = "this block would repeat its texts more than 32 times"
+
+
+def test_copies_of_texts_in_nested_blocks_are_limited(export, refusal):
     block = '{{#if recipient.tier in ("a","b","c","d","e","f")}}%s{{/if}}'
-    source = block
-    for _ in range(5):
-        source = source.replace("%s", block)
-    (message,) = refusal(Esp("mailchimp"), source.replace("%s", "x" * 10_000))
-    assert message.endswith(f"more than {MAX_EXPORTED_LENGTH:,} characters.")
+    text = "x" * 10_000
+    export(Esp("mailchimp"), block.replace("%s", text))
+    (message,) = refusal(Esp("mailchimp"), f"a\n{block.replace('%s', block).replace('%s', text)}")
+    assert message.startswith("Line 2, column 1: ")
+    assert REPEATED in message
+    (message,) = refusal(Esp("mailchimp"), block.replace("%s", text * 80))
+    assert message.endswith("more than 4,194,304 characters.")
+
+
+@pytest.mark.parametrize("esp", [Esp("mailchimp"), Esp("sendgrid"), Esp("iterable")])
+@pytest.mark.parametrize("test", ["recipient.f{} >= 3", "recipient.f{} = 1 and recipient.vip"])
+def test_copies_of_branches_about_different_fields_are_limited(esp, test):
+    def export_branches(count: int) -> str:
+        tests = [test.format(number) for number in range(count)]
+        branches = "\n{{else if ".join(f"{each}}}}}Text {each}" for each in tests)
+        content = parse_content(f"{{{{#if {branches}{{{{else}}}}Other{{{{/if}}}}")
+        names = {f"f{number}": DataType.NUMBER for number in range(count)}
+        codes = FieldCodes.of(
+            define_fields(
+                FieldDraft(name=name, key=name, data_type=each)
+                for name, each in {**names, "vip": DataType.BOOLEAN}.items()
+            )
+        )
+        return export_content(content, codes, esp, ExportOptions(strict=False)).content
+
+    assert len(export_branches(5)) < 10_000
+    with pytest.raises(InvalidContent, match=REPEATED) as error:
+        export_branches(50)
+    assert re.match("Line [2-9][0-9]*, column 1: ", str(error.value))
 
 
 # Other text
