@@ -32,6 +32,18 @@ def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
     assert "<stdin>: 1 converted, 1 by hand" in run.err
 
 
+def test_only_the_statements_of_a_tag_that_are_by_hand_stay(cli: CommandLine):
+    statements = 'SET @city = AttributeValue("city")\nSET @offer = Lookup("a", "b")'
+    source = f"%%[\n{statements}\n]%%%%=v(@city)=%% %%=v(@offer)=%%"
+
+    run = cli("convert", "--from", "sfmc", "--to", "portable", stdin=source)
+
+    kept = '[BY HAND: line 3]%%[ SET @offer = Lookup("a", "b")\n]%%[END BY HAND]'
+    assert run.out == f"{kept}{{{{recipient.city}}}} %%=v(@offer)=%%"
+    assert run.err.startswith("3:1: By hand: SET @offer = Lookup")
+    assert "2 converted, 2 by hand" in run.err
+
+
 @pytest.mark.parametrize("target", ["portable", "braze"])
 def test_checks_and_exports_reject_a_block_that_is_by_hand(
     cli: CommandLine, tmp_path: Path, target: str
