@@ -106,7 +106,9 @@ class Browser:
     def open(self, path: str) -> Response:
         """Open a page, and follow redirects."""
         response = self.get(path)
-        while response.status == 303:
+        for _ in range(5):  # A wrong redirect could lead back.
+            if response.status != 303:
+                break
             response = self.get(urljoin(path, response.location))
         return response
 

@@ -128,8 +128,9 @@ def test_pages_have_every_field_that_matches_the_filters_once(
             console.add_field(API, name=name, key=f"of_the_api_{number}")
             console.add_field(name=name, key=f"number_{number}", data_type=DataType.NUMBER)
 
-    paths, found = [f"{console.fields}?sort={sort}&origin=manual&type=text"], []
-    while paths:
+    paths = [f"{console.fields}?sort={sort}&origin=manual&type=text"]
+    found: list[str | None] = []
+    while paths and len(found) <= count:
         page = dana.get(paths.pop())
         found += [a["href"] for tag, a in page.tags if _is_field(tag, a.get("href"), console)]
         paths += [path for text, path in page.links.items() if text == "Next page"]

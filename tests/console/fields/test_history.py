@@ -138,8 +138,9 @@ def test_pages_have_every_change_that_matches_the_filters_once(console: Console,
                 console.acme.id, field.id, FieldChanges(insertable=False)
             )
 
-    page, found = dana.get(f"{history(console)}?origin=manual&operation=created"), []
-    while True:
+    page = dana.get(f"{history(console)}?origin=manual&operation=created")
+    found: list[str] = []
+    while len(found) <= count:
         found += [text for text in page.links if text.startswith("Field ")]
         if "Next page" not in page.links:
             break

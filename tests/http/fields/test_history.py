@@ -128,9 +128,9 @@ class TestPages:
 
     @pytest.mark.parametrize("path", [HISTORY, f"{FIELDS}/city/changes"])
     def test_links_lead_through_all_records(self, changed: Api, path: str):
-        found = []
+        found: list[int] = []
         page: str | None = f"{path}?limit=2&source=api"
-        while page is not None:
+        while page is not None and len(found) <= 5:  # A wrong link could lead back.
             response = changed.send("GET", page)
             found += sequences(response)
             page = next_page(response)
