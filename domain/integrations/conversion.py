@@ -241,6 +241,7 @@ class _Conversion:
         self._short_names: Mapping[str, str] = {}
         """The names at the target of the keys that can be none there."""
         self._refused: dict[int, str] = {}
+        self._copied: set[str] = set()
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
         )
@@ -266,9 +267,12 @@ class _Conversion:
         parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
         is_broken = any(each.is_alone for each in find_unread(nodes))
         # The types that later tags show apply to earlier ones.
-        self._read(nodes, fields, parts, is_broken=is_broken)
+        self._copied.update(self._read(nodes, fields, parts, is_broken=is_broken).to_copy)
         for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
             reader = self._read(nodes, fields, parts, is_broken=is_broken)
+            if not self._copied.issuperset(to_copy := reader.to_copy):
+                self._copied.update(to_copy)
+                continue
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),
                 **reader.poisoned,
@@ -353,6 +357,7 @@ class _Conversion:
             texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
             parts=parts,
             is_broken=is_broken,
+            copied=frozenset(self._copied),
         )
         reader.read(nodes)
         return reader
@@ -435,7 +440,8 @@ class _Conversion:
             if violations:
                 raise InvalidContent(violations)
             return content.source, content.warnings
-        violations = [*self._find_overwritten(content, reader.kept_variables.values())]
+        variables = {*reader.kept_variables.values(), *reader.copied}
+        violations = [*self._find_overwritten(content, variables)]
         if violations:
             raise InvalidContent(violations)
         options = ExportOptions(
@@ -506,6 +512,8 @@ class _Conversion:
             for position in (warning.position, *warning.places):
                 offset = content.lines.offset_of(position)
                 if document.is_code(offset):
+                    if warning.code is WarningCode.UNKNOWN_WORD:
+                        continue  # This is a variable of a tag that is copied.
                     reader.add_caveat(document.find_start(offset), warning.message)
                 else:
                     at = self._lines.position(document.find_start(offset))

@@ -232,6 +232,8 @@ def convert_command(
     they are, and blocks are marked with `[BY HAND: line N]` and `[END BY HAND]`. The exit status
     is 3 if there are any, and otherwise 0.
 
+    Between Braze, Customer.io and OneSignal, filters and variables that content lacks are copied.
+
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from attrs import frozen
 
@@ -65,7 +66,8 @@ class Generator:
                 forms = self.dialect.shown_dates
             return self._fill(self.random.choice(forms), key)
         opening, divider, otherwise, closing = self.random.choice(self.dialect.blocks)
-        parts = [opening.replace("TEST", self._test()), self.template(depth - 1)]
+        opening = opening.replace("TEST", self._test())
+        parts = [self._fill(opening, self.random.choice(TEXTS)), self.template(depth - 1)]
         if divider and self.random.random() < 0.4:
             parts += divider.replace("TEST", self._test()), self.template(depth - 1)
         if self.random.random() < 0.5:
@@ -108,6 +110,8 @@ class Dialect:
     shown_numbers: Sequence[str]
     shown_dates: Sequence[str]
     date_parts: Sequence[str] = ("",)
+    copied: Mapping[str, Sequence[Any]] = {}
+    """Further forms that only ESPs with the same language have, by the names of their members."""
     blocks: Sequence[tuple[str, str, str, str]]
     texts: Sequence[str]
     numbers: Sequence[str]
@@ -199,6 +203,41 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{{ VALUE | date: 'FORMAT' | default: 'soon' }}",
             "{% assign d = VALUE | date: 'FORMAT' %}{{ d | upcase }}",
         ),
+        copied={
+            "shown": (
+                *("{{ VALUE | capitalize }}", "{{- VALUE | strip | size -}}"),
+                "{{ VALUE | replace: 'o', '0' | default: 'x' }}",
+                '{% assign y = VALUE | split: " " %}{{ y[0] }}',
+                "{% assign y = VALUE %}{{ y | slice: 0, 2 }}{{ y | truncatewords: 1 }}",
+            ),
+            "shown_numbers": (
+                *("{{ VALUE | round: 1 }}", "{{ VALUE | divided_by: 2.5 | ceil }}"),
+                "{% assign t = 0 %}{% assign t = t | plus: VALUE %}{{ t | at_least: 2 }}",
+                "{% if VALUE == 3 %} {% assign t = VALUE %} {% endif %}{{ t | abs }}",
+                "{% assign n = 2 %}{% if VALUE < 2 %}{% assign n = VALUE %}{% endif %}{{n | abs}}",
+            ),
+            "shown_dates": ("{{ VALUE | date: '%e %H:%M' }}",),
+            "blocks": (
+                (
+                    "{% assign h = VALUE | split: 'o' | size %}{% if h > 1 or TEST %}",
+                    "{%- elsif h == 1 -%}",
+                    "{% else %}",
+                    "{% endif %}",
+                ),
+                (
+                    "{% if TEST %}{% assign h = 'b' %}{% endif %}{% unless h != VALUE %}",
+                    "",
+                    "{%- else -%}",
+                    "{%- endunless -%}",
+                ),
+                (
+                    "{% assign c = VALUE | downcase | strip %}{% case c %}{% when 'gold', '' %}",
+                    "{% when 'silver' %}",
+                    "{% else %}",
+                    "{% endcase %}",
+                ),
+            ),
+        },
         date_parts=["%d", "%-d", "%m", "%-m", "%b", "%B", "%y", "%Y", "%a", "%A", "%e", "%j"],
         blocks=(
             ("{% if TEST %}", "{% elsif TEST %}", "{% else %}", "{% endif %}"),

@@ -19,10 +19,13 @@ from ...content.html import Html, Kind
 from ...content.syntax import MAX_CONDITIONS, MAX_LOOP_DEPTH
 from ...content.system_values import SystemValue
 from ...content.tree import Lines
+from ..errors import NotExpressible
 from ..languages.blocks import Tag
 from ..languages.conditions import Presence
+from ..languages.paths import write_liquid
 from ..languages.tree import (
     Assignment,
+    Branch,
     Call,
     Comment,
     Condition,
@@ -46,6 +49,7 @@ from ..languages.tree import (
 from ..profiles.profile import Profile, Syntax, SystemCode
 from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
+from .copies import Copies, write_reference
 from .outcomes import ByHand, Outcome, enclose
 from .source_fields import LoopItem, SourceFields
 from .values import RAW_HTML, UNCHANGED, Values, has_default_tag, quoted
@@ -56,6 +60,10 @@ _DEPTH = (
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
 _OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
+_STAYING = (
+    "Other tags read the variable `{name}`, and its value can't be copied. Write this tag for the"
+    " other ESP."
+)
 _GIVE = "Or give `{name}` with the option `values`."
 _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
 
@@ -86,6 +94,8 @@ Each branch of a block has a map of its own. The variable of a loop has a name w
 _NEVER_EMPTY = {"lower", "title", "upper", "url"}
 """Filters that show a text for each value that is set."""
 _TRUE, _FALSE = Literal(value=True), Literal(value=False)
+_STAYS = Call("")
+"""The value of a variable that content does not have. Code of the ESP can read the variable."""
 
 
 @frozen
@@ -148,6 +158,12 @@ class Reader:
     texts: Sequence[tuple[int, int, Result]] = ()
     parts: Mapping[int, Tag] = field(factory=dict)
     is_broken: bool = False
+    copied: Collection[str] = ()
+    """The names of variables that stay variables, which an earlier reading has found."""
+    _wanted: set[str] = field(init=False, factory=set)
+    """The names of variables that tags read which are copied, or by hand."""
+    _sources: dict[str, set[str]] = field(init=False, factory=dict)
+    """The words in the assignments to each variable."""
     pieces: list[Piece] = field(init=False, factory=list)
     results: dict[int, Result] = field(init=False, factory=dict)
     """By the offset of the tag."""
@@ -157,6 +173,7 @@ class Reader:
     """The tags that are by hand and read such variables, and why these are by hand."""
     kept_variables: dict[int, str] = field(init=False, factory=dict)
     """The names that assignments give which stay, by their offsets."""
+    _copies: Copies | None = field(init=False)
     _tests: int = field(init=False, default=0)
     _fold: Callable[[str], str] = field(init=False)
     """Returns the names of variables that the language finds equal as one name."""
@@ -182,6 +199,7 @@ class Reader:
         self._removes_white_space = any(each in self.text for each in trimming)
         self._fold = self.profile.vocabulary.fold
         self._values = Values(self.profile, self.fields)
+        self._copies = Copies.between(self.profile, self.target)
         forms = () if self.target is None else self.target.conditions.presences
         self._conditions = Conditions(self._values, self.exact, forms)
 
@@ -189,6 +207,16 @@ class Reader:
     def presences(self) -> Mapping[str, Presence]:
         """The tests of the target whether a value is set, by the keys for which they differ."""
         return {key: each for key, each in self._conditions.presences.items() if each.tests}
+
+    @property
+    def to_copy(self) -> Collection[str]:
+        """The names of variables that must stay variables, and of those in their values."""
+        found, rest = set(self._wanted), [*self._wanted]
+        while rest:
+            new = {each for each in self._sources.get(rest.pop(), ()) if each in self._sources}
+            rest += new - found
+            found |= new
+        return found
 
     def read(self, nodes: Iterable[Node]) -> None:
         """Add the pieces of the nodes."""
@@ -236,9 +264,11 @@ class Reader:
 
     def _read(self, node: Node) -> None:
         """Convert the node. Raises: ByHand."""
+        code = ""
+        caveats: Sequence[str] = ()
         match node:  # A variable has its value also if its tag stays because another one reads it.
             case Assignment():
-                self._assignment(node)
+                code, caveats = self._assignment(node)
             case Opaque(name="VAR", arguments=names):
                 for each in names:
                     if isinstance(each, Path):
@@ -249,7 +279,7 @@ class Reader:
             case Condition():
                 self._condition(node)
             case Assignment() | Opaque(name="VAR"):
-                self._convert(node, "", ())
+                self._convert(node, code, caveats)
             case Comment():
                 self._convert(node, "", ())
             case Raw():
@@ -276,7 +306,11 @@ class Reader:
         if system is not None and not self.fields.hides_names:
             self._convert(node, self._system_code(system), ())
         elif isinstance(node, Output):
-            code, caveats = self._shown(self._resolve(node.value))
+            try:
+                code, caveats = self._shown(self._resolve(node.value))
+            except ByHand as reason:
+                copy, caveats = self._copy(node, node.value, reason, is_shown=True)
+                code = f"{{{{ {copy} }}}}"
             if node.is_raw and self.is_html:
                 caveats = (*caveats, RAW_HTML.format(title=self.profile.title))
             self._convert(node, code, tuple(dict.fromkeys(caveats)))
@@ -384,16 +418,37 @@ class Reader:
         self._add_trim(node.start, "", after)
         self._note(node.start, ())
 
-    def _assignment(self, node: Assignment) -> None:
-        """Remember the value of a variable, which replaces the variable. Raises: ByHand."""
-        self._assign(node, node.name, None)
+    def _assignment(self, node: Assignment) -> tuple[str, Sequence[str]]:
+        """Remember the value of a variable, which replaces the variable.
+
+        Return the code of the tag if it is copied, and its caveats. Raises: ByHand.
+        """
+        words = _WORD.findall(self.text, node.start, node.end)
+        self._sources.setdefault(node.name, set()).update(words)
+        try:
+            value, code, caveats = self._read_assignment(node)
+        except ByHand:
+            self._assign(node, node.name, None)
+            raise
+        self._assign(node, node.name, value)
+        return code, caveats
+
+    def _read_assignment(self, node: Assignment) -> tuple[Expression, str, Sequence[str]]:
         if isinstance(node.value, tuple):
             raise ByHand("This gives a text to a variable. Write the text where it is shown.")
         if self.is_broken:
             raise ByHand(_BROKEN)
         if self._has_effect(node.value):
             raise ByHand(_EFFECT)
-        self._variables[self._fold(node.name)] = self._resolve(node.value)
+        reason = ByHand(_STAYING.format(name=node.name))
+        if node.name not in self.copied:
+            try:
+                return self._resolve(node.value), "", ()
+            except ByHand as found:
+                reason = found
+        copy, caveats = self._copy(node, node.value, reason)
+        self._wanted.add(node.name)
+        return _STAYS, f"{{% assign {node.name} = {copy} %}}", caveats
 
     def _assign(self, node: Node, name: str, value: Expression | None) -> None:
         self._assigned.setdefault(self._fold(name), []).append(node.start)
@@ -403,6 +458,41 @@ class Reader:
         """Return whether a function in the expression does more than return a value."""
         calls = (each for each in _parts(value) if isinstance(each, Call))
         return any(each.name.lower() in self.profile.vocabulary.effects for each in calls)
+
+    def _copy(
+        self, tag: Node | Branch, value: Expression, reason: ByHand, *, is_shown: bool = False
+    ) -> tuple[str, Sequence[str]]:
+        """Return the code of a value that content lacks, and its caveats.
+
+        Both ESPs have this code, with other names. Raises: the reason, if they don't.
+        """
+        if self._copies is None:
+            raise reason
+        quote = '"' if '"' in self.text[tag.start : tag.end] else "'"
+        try:
+            code = self._copies.write(value, quote, self._copied_path)
+        except (ByHand, NotExpressible):
+            raise reason from None
+        caveats = self._copies.find_caveats(value, code, is_shown=is_shown, is_html=self.is_html)
+        return code, tuple(caveats)
+
+    def _copied_path(self, path: Path) -> str:
+        """Return a variable, or the expression of a field. Raises: ByHand, NotExpressible."""
+        match path.parts:
+            case (str() as name, *members) if self._is_variable(name):
+                if self._variables[name] is None:
+                    raise ByHand(_VARIABLE.format(name=name))
+                self._wanted.add(name)
+                return write_liquid(name, [_as_member(each) for each in members])
+        source = self._values.operand(self._substitute(path))
+        if source is None:
+            raise ByHand(_VARIABLE)
+        return write_reference(source.reference)
+
+    def _is_variable(self, name: str) -> bool:
+        """Return whether this is a variable, and not that of a loop."""
+        items = [Path((each,)) for item in self.fields.loops for each in item.names]
+        return name in self._variables and self._variables[name] not in items
 
     def _resolve(self, value: Expression) -> Expression:
         """Return the expression with the values of its variables. Raises: ByHand."""
@@ -415,7 +505,7 @@ class Reader:
         match value:
             case Path((str() as name, *members)) if self._fold(name) in self._variables:
                 found = self._variables[self._fold(name)]
-                if found is not None and not members:
+                if found not in {None, _STAYS} and not members:
                     return found
                 if isinstance(found, Path):
                     return Path((*found.parts, *members))
@@ -457,8 +547,13 @@ class Reader:
         self._tests += sum(each.test is not None for each in node.branches)
         if self._tests > MAX_CONDITIONS:
             raise ByHand(_TOO_MANY)
-        tests = [None if each.test is None else self._resolve(each.test) for each in node.branches]
-        read = [None if each is None else self._conditions.read(each) for each in tests]
+        tests = [each.test for each in node.branches]
+        try:
+            tests = [None if each is None else self._resolve(each) for each in tests]
+            read = [None if each is None else self._conditions.read(each) for each in tests]
+        except ByHand as reason:
+            self._copy_block(node, reason)
+            return
         if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
             self._note(node.start, ())
         words = chain(["#if "], repeat("else if "))
@@ -467,7 +562,60 @@ class Reader:
             for word, found in zip(words, read, strict=False)
         ]
         after = self._branches(node, tags, "/if")
-        self._variables.update(_merged(tests, self._variables, after))
+        self._variables.update(self._merge(tests, after))
+
+    def _copy_block(self, node: Condition, reason: ByHand) -> None:
+        """Copy the tags of a block, and convert what is in it. Raises as `_copy` does."""
+        tags: list[tuple[str, Sequence[str]]] = []
+        word, closing = "if", "endif"
+        for branch in node.branches:
+            match branch.test:
+                case None:
+                    tags.append(("else", ()))
+                    continue
+                case Operation("not", (test,)) if word == "if":
+                    word, closing = "unless", "endunless"
+                case test:
+                    pass
+            copy, caveats = self._copy(branch, test, reason)
+            if caveats and self.exact:
+                raise reason
+            tags.append((f"{word} {copy}", caveats))
+            word = "elsif"
+        if node.branches[0].start != node.start:  # The first tag has no branch: `case`.
+            self._note(node.start, ())
+        after = self._branches(node, tags, closing, is_copied=True)
+        merged = self._merge([each.test for each in node.branches], after)
+        self._variables.update({name: value and _STAYS for name, value in merged.items()})
+
+    @property
+    def _unset(self) -> Expression | None:
+        """The value of a variable that is not set: it can be by hand, because it can be a field."""
+        return None if self.profile.vocabulary.any_name else _STAYS
+
+    def _merge(
+        self, tests: Sequence[Expression | None], after: Sequence[_Variables]
+    ) -> Mapping[str, Expression | None]:
+        """Return the variables that a block changes, with values that depend on its tests.
+
+        A variable that is true or false in each case is a condition itself. Any other one that has
+        a value in each case is a choice.
+        """
+        unset = self._unset
+        merged: dict[str, Expression | None] = {}
+        for name in dict.fromkeys(chain.from_iterable(each.maps[0] for each in after)):
+            values = [each.get(name, unset) for each in after]
+            if tests[-1] is not None:
+                values.append(self._variables.get(name, unset))
+            first, *others = values
+            if all(each == first for each in others):
+                merged[name] = first
+            elif all(each in (_TRUE, _FALSE) for each in values):
+                condition = _as_condition(tests, values)
+                merged[name] = None if _exceeds(condition, MAX_PARTS) else condition
+            else:
+                merged[name] = _as_choice(tests, values)
+        return merged
 
     def _find_default(self, node: Condition) -> tuple[str, Sequence[str]] | None:
         """Return a value with a default that shows the same as the block, and its caveats."""
@@ -520,7 +668,8 @@ class Reader:
         item = self.fields.find_item(self._resolve(node.items), names)
         # A round can read what the one before has set, and the code after it what the last one has.
         before = self._variables
-        before.update(dict.fromkeys(self._fold(each.name) for each in _assignments(node)))
+        for name in {self._fold(each.name) for each in _assignments(node)}:
+            before[name] = _STAYS if name in before else self._unset
         self._variables = before.new_child({each: Path((names[each],)) for each in names})
         tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
         tags += [("else", ())] * (len(node.branches) - 1)
@@ -533,34 +682,40 @@ class Reader:
         tags: Sequence[tuple[str, Sequence[str]]],
         closing: str,
         item: LoopItem | None = None,
+        *,
+        is_copied: bool = False,
     ) -> Sequence[_Variables]:
         """Convert the tags and the nodes of a block. Return the variables after each branch.
 
-        The first branch can read the item of a loop.
+        The first branch can read the item of a loop. `is_copied` is whether the tags are code of
+        the ESPs.
         """
         is_liquid = self.profile.vocabulary.syntax is Syntax.LIQUID
         is_blank = (is_liquid or any(_assignments(node))) and self._is_blank(node)
+        is_shown = not is_blank or any(e.name in self.copied for e in _assignments(node))
         before = self._variables
         after: list[_Variables] = []
         for branch, (code, caveats) in zip(node.branches, tags, strict=True):
             is_first = not after
-            if is_blank:  # Ruby's Liquid shows nothing for a block of white space.
+            if not is_shown:  # Ruby's Liquid shows nothing for a block of white space.
                 self._note(branch.start, caveats)
                 if is_first:
                     self._add_trim(node.start, self._trims(branch.start, branch.end)[0], "")
             else:
-                self._convert_tag(node.start, branch.start, branch.end, code, caveats)
+                self._convert_tag(
+                    node.start, branch.start, branch.end, code, caveats, is_copied=is_copied
+                )
             self._variables = before.new_child()
             with self.fields.inside(item if is_first else None):
                 self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
         self._variables = before
         last = find_closing(node)
-        if is_blank:
+        if not is_shown:
             self._note(last, ())
             self._add_trim(node.start, "", self._trims(last, node.end)[1])
         else:
-            self._convert_tag(node.start, last, node.end, closing, ())
+            self._convert_tag(node.start, last, node.end, closing, (), is_copied=is_copied)
         return after
 
     def _is_blank(self, block: Condition | Loop) -> bool:
@@ -580,11 +735,21 @@ class Reader:
         return self.text[node.start : node.end]
 
     def _convert_tag(
-        self, owner: int, start: int, end: int, code: str, caveats: Sequence[str]
+        self,
+        owner: int,
+        start: int,
+        end: int,
+        code: str,
+        caveats: Sequence[str],
+        *,
+        is_copied: bool,
     ) -> None:
         """Add a tag of a block."""
         before, after = self._trims(start, end)
-        self._add(f"{{{{{before}{code}{after}}}}}", start, owner)
+        text = f"{{{{{before}{code}{after}}}}}"
+        if is_copied:
+            text = f"{{%{'-' * len(before)} {code} {'-' * len(after)}%}}"
+        self._add(text, start, owner)
         self._note(start, caveats)
 
     def _convert(self, node: Node, code: str, caveats: Sequence[str]) -> None:
@@ -623,11 +788,18 @@ class Reader:
                 self._variables[self._fold(each.name)] = None
             self.kept_variables[each.start] = each.name
         line = self.lines.position(node.start).line
-        items = [Path((name,)) for item in self.fields.loops for name in item.names]
-        can_change = self._can_change(node)
         words = {*_WORD.findall(self.text, node.start, node.end)}
+        can_change, changed = self._can_change(node), words
+        if self._copies is not None:  # Other tags only read the variables that they name.
+            tags = [each for each in walk([node]) if isinstance(each, Opaque)]
+            found = (_WORD.findall(self.text, each.start, each.end) for each in tags)
+            changed = {*chain.from_iterable(found)}
         for name in map(self._fold, words):
-            if can_change and name in self._variables and self._variables[name] not in items:
+            is_known = self._is_variable(name) and self._variables[name] is not None
+            if is_known and name not in changed:
+                self._wanted.add(name)
+                continue
+            if is_known and can_change:
                 self._variables[name] = None
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
@@ -705,44 +877,22 @@ def _parts(value: Expression) -> Iterator[Expression | Filter]:
                 rest += operands
 
 
-def _merged(
-    tests: Sequence[Expression | None], before: _Variables, after: Sequence[_Variables]
-) -> Mapping[str, Expression | None]:
-    """Return the variables that a block changes, with values that depend on its tests.
-
-    A variable that is true or false in each case is a condition itself. Any other one that has a
-    value in each case is a choice.
-    """
-    merged: dict[str, Expression | None] = {}
-    for name in dict.fromkeys(chain.from_iterable(each.maps[0] for each in after)):
-        values = [each.get(name) for each in after]
-        if tests[-1] is not None:
-            values.append(before.get(name))
-        first, *others = values
-        if all(each == first for each in others):
-            merged[name] = first
-        elif all(each in (_TRUE, _FALSE) for each in values):
-            condition = _as_condition(tests, values)
-            merged[name] = None if _exceeds(condition, MAX_PARTS) else condition
-        else:
-            merged[name] = _as_choice(tests, values)
-    return merged
-
-
 def _as_choice(
     tests: Sequence[Expression | None], values: Sequence[Expression | None]
 ) -> Expression | None:
-    """Return the choice of the value whose test holds, or None if one is not known.
+    """Return the choice of the value whose test holds, or the value that is not known.
 
     Its operands are tests, each before its value, and the last value. A long one is not known.
     """
+    if _STAYS in values and None not in values:
+        return _STAYS
     operands: list[Expression] = []
     for test, value in zip_longest((each for each in tests if each is not None), values):
         if value is None:
             return None
         operands += [value] if test is None else [test, value]
     choice = Operation("choice", tuple(operands))
-    return None if _exceeds(choice, MAX_CHOICE) else choice
+    return _STAYS if _exceeds(choice, MAX_CHOICE) else choice
 
 
 def _as_condition(
@@ -759,6 +909,13 @@ def _as_condition(
         else:
             found = negated if found == _TRUE else Operation("and", (negated, found))
     return found
+
+
+def _as_member(part: str | int | Expression) -> str | int:
+    """Return a member that is the same in quotes. Raises: ByHand if it can be another one."""
+    if isinstance(part, str | int) and part not in {"first", "last"}:
+        return part
+    raise ByHand(_VARIABLE)
 
 
 def _without_place(profile: Profile, node: Node) -> Expression | Node:

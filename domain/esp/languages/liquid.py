@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TypeVar
 
 from attrs import evolve, frozen
 
+from ..errors import NotExpressible
 from .blocks import (
     Builder,
     Closing,
@@ -75,6 +77,7 @@ _LITERALS: Mapping[str, bool | Special | None] = {
     "empty": Special.EMPTY,
     "blank": Special.BLANK,
 }
+_COMPARISONS = {"==", "!=", "<", "<=", ">", ">=", "contains"}
 _SIGNATURE = r"(?P<name>(?:\(?[\w.\[\]-]\)?)+)"
 _ASSIGNMENT = re.compile(_SIGNATURE + r"\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
 _CAPTURE = re.compile(_SIGNATURE, re.ASCII)
@@ -229,6 +232,43 @@ def _read_tag(tag: _Tag) -> Statement:
         saved = tuple(("save", Path((name,))) for name in _SAVED.findall(tag.rest))
         return Opaque(start, end, word, named=saved)
     return Opaque(start, end, word, tag.values())
+
+
+def write_value(value: Expression, quote: str, write_path: Callable[[Path], str]) -> str:
+    """Return the code of a value with filters, or of a test, with texts in these quotes.
+
+    Raises: NotExpressible if it is none, or if a text has no safe form.
+    """
+
+    def write(part: Expression) -> str:
+        match part:
+            case Path():
+                return write_path(part)
+            case Literal(bool() as truth):
+                return str(truth).lower()
+            case Literal(int() | float() as number):
+                return f"{Decimal(repr(number)):f}"
+            case Literal(str() as text) if not {quote, "{", "}"} & {*text}:
+                return f"{quote}{text}{quote}"
+            case Literal(Special() as special):
+                return special.value
+            case Literal(None):
+                return "nil"
+            case Operation("and" | "or" as word, (*before, last)) if not any(
+                isinstance(each, Operation) and each.operator in {"and", "or"} for each in before
+            ):
+                return f" {word} ".join(map(write, (*before, last)))
+            case Operation(operator, (left, right)) if operator in _COMPARISONS:
+                return f"{write(left)} {operator} {write(right)}"
+        raise NotExpressible("This value has no safe form in Liquid.")
+
+    inner, filters = (value.value, value.filters) if isinstance(value, Filtered) else (value, ())
+    parts = [write(inner)]
+    for each in filters:
+        named = (f"{name}: {write(argument)}" for name, argument in each.named)
+        arguments = ", ".join((*map(write, each.arguments), *named))
+        parts.append(f"{each.name}: {arguments}" if arguments else each.name)
+    return " | ".join(parts)
 
 
 def _case(subject: Expression) -> Builder:

@@ -123,6 +123,7 @@ PROFILE = Profile(
             ),
         },
         dates=liquid.DATES,
+        shared=liquid.SHARED,
     ),
     surfaces=SurfaceRules(
         html=Escaping.RAW,

@@ -52,6 +52,16 @@ _TIMESTAMPS = (
     " the text 2026-11-20."
 )
 
+_LEGACY_DEFAULT = (
+    "{title}'s legacy Liquid, which accounts from before 28 November 2023 can use, has no filter"
+    " `default` with this meaning."
+)
+
+_LEGACY_ESCAPE = (
+    "Customer.io's legacy Liquid, which accounts from before 28 November 2023 can use, encodes"
+    " values for URLs with `escape`. Use the latest Liquid, or export raw values."
+)
+
 _TAGS = f"{shared.SKILLS}/customerio-liquid/references/syntax.md"
 
 _IF_SET = '{% if EXPRESSION != nil and EXPRESSION != "" %}'
@@ -132,6 +142,12 @@ PROFILE = Profile(
             ),
         },
         dates=liquid.DATES,
+        shared={
+            **liquid.SHARED,
+            "date": _TIMESTAMPS,
+            "default": _LEGACY_DEFAULT,
+            "escape": _LEGACY_ESCAPE,
+        },
     ),
     surfaces=SurfaceRules(
         html=Escaping.RAW,
@@ -145,11 +161,7 @@ PROFILE = Profile(
             ),
         },
         caveats={
-            Surface.HTML: (
-                "Customer.io's legacy Liquid, which accounts from before 28 November 2023 can use,"
-                " encodes values for URLs with `escape`. Use the latest Liquid, or export raw"
-                " values."
-            )
+            Surface.HTML: _LEGACY_ESCAPE,
         },
     ),
     system_codes={

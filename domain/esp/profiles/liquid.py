@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ...content.filters import DATE_PARTS, FilterName
 from ...fields.values import DataType
@@ -35,6 +36,33 @@ FILTERS = words(
     " times truncate truncatewords uniq upcase url_decode url_encode where"
 )
 """The names of filters."""
+
+SHARED: Mapping[str, str] = {
+    **dict.fromkeys(
+        words(
+            "append compact concat date default escape escape_once join lstrip newline_to_br"
+            " prepend remove remove_first remove_last replace replace_first replace_last reverse"
+            " rstrip size slice sort sort_natural split strip strip_html strip_newlines truncate"
+            " uniq upcase url_decode"
+        ),
+        "",
+    ),
+    **dict.fromkeys(
+        words("abs at_least at_most ceil floor minus modulo plus round times"),
+        "LiquidJS calculates with 15 digits, and shows 3.0 as 3.",
+    ),
+    **dict.fromkeys(
+        words("capitalize downcase"),
+        "LiquidJS writes Σ at the end of a word as ς, and ß at the beginning of a text as SS.",
+    ),
+    **dict.fromkeys(
+        words("first last"), "LiquidJS reads a text as the list of its characters here."
+    ),
+    "divided_by": "LiquidJS divides 3 by 2 to 1.5, and Ruby's Liquid to 1. Write 2.0.",
+    "truncatewords": "LiquidJS also writes ... after a text with exactly this number of words.",
+    "url_encode": "LiquidJS does not encode !'()*, as in o'neil (work).",
+}
+"""The filters that Ruby's Liquid and LiquidJS have, and the values for which they differ."""
 
 LOCAL = words(
     "and blank by contains cols empty false forloop in limit nil not null offset or range reversed"

@@ -127,6 +127,7 @@ PROFILE = Profile(
             ),
         },
         dates=liquid.DATES,
+        shared=liquid.SHARED,
     ),
     surfaces=SurfaceRules(
         source=shared.NOTHING,

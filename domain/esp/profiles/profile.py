@@ -378,6 +378,9 @@ class FilterLanguage:
     `value` is how filters read the value expression, and `output` shows the result. `dates` has the
     code of each part of a format of dates; `missing_date` is why a part has none. If `joins` is
     false, a reference can have one filter only.
+
+    `shared` are the filters that have the name and the meaning of those of an engine which other
+    ESPs run, too, each with a caveat or an empty text. Conversions between such ESPs copy them.
     """
 
     value: str = "VALUE"
@@ -386,6 +389,7 @@ class FilterLanguage:
     dates: Mapping[str, str] = {}
     missing_date: str = "{title} would read these parts beside each other as another one."
     joins: bool = True
+    shared: Mapping[str, str] = {}
 
     def write_date(self, format_: str) -> str | None:
         """Return the code of a format of content, or None if the code would have another meaning.

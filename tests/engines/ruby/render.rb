@@ -26,6 +26,7 @@ end
 Liquid::Template.register_filter(CustomerIo)
 
 def render(template, context)
+  template.instance_assigns.clear  # A template keeps the variables that it has set.
   # `render!` raises the errors that `render` writes into the text, such as "Liquid error: …".
   {text: template.render!(context)}
 rescue StandardError => error
