@@ -315,9 +315,8 @@ class _Conversion:
         fold = self._source.vocabulary.fold
         kept = {w for p in reader.pieces if p.is_kept for w in _WORD.findall(fold(p.text))}
         for name in self._options.names:
-            if fold(name) not in fields.read_names and not kept.issuperset(
-                _WORD.findall(fold(name))
-            ):
+            words = _WORD.findall(fold(name))
+            if fold(name) not in fields.read_names and not kept.issuperset(words):
                 yield name
 
     def _require_few(self, count: int) -> None:

@@ -233,12 +233,12 @@ def test_a_key_that_is_none_is_an_error_with_its_line(cli: CommandLine, tmp_path
 
 def test_names_ignore_case_where_the_language_does(cli: CommandLine, tmp_path: Path):
     names = tmp_path / "names.yaml"
-    names.write_text("loyaltytier: loyalty_tier\n")
+    names.write_text("loyaltytier: level\n")
     arguments = ("convert", "--from", "sfmc", "--to", "portable", "--names", names)
 
     run = cli(*arguments, stdin="%%LoyaltyTier%% %%LOYALTYTIER%%")
 
-    assert run.out == "{{recipient.loyalty_tier}} {{recipient.loyalty_tier}}"
+    assert run.out == "{{recipient.level}} {{recipient.level}}"
     assert "Warning" not in run.err
 
 
