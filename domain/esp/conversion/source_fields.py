@@ -308,11 +308,13 @@ class SourceFields:
             return False
         if parts[0] in vocabulary.fields | vocabulary.nested:
             return False
-        if parts[0] in self._lists or self._bare is Bare.EVENT:
+        if parts[0] in self._lists:
             return True
-        if self._bare is None and _find_standard(self._profile, parts, name) is None:
+        if _find_standard(self._profile, parts, name) is not None:
+            return False
+        if self._bare is None:
             raise ByHand(_AMBIGUOUS.format(name=name))
-        return False
+        return self._bare is Bare.EVENT
 
 
 def list_names(nodes: Iterable[Node], vocabulary: Vocabulary) -> Iterator[str]:

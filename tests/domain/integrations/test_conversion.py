@@ -972,6 +972,18 @@ def test_a_name_that_can_be_a_field_or_event_data_is_by_hand_until_it_is_said(
     assert by_hand(converted) == ([] if content else [(1, reason)])
 
 
+@pytest.mark.parametrize(
+    ("esp", "name"), [("iterable", "firstName"), ("sendgrid", "first_name"), ("sendgrid", "email")]
+)
+@pytest.mark.parametrize("bare", [None, "field", "event"])
+def test_a_standard_name_is_a_field_whatever_bare_names_are(esp, name, bare):
+    options = ConversionOptions(bare=bare)
+
+    converted = convert(f"{{{{{name}}}}}", read=esp, write="portable", options=options)
+
+    assert converted.content == f"{{{{recipient.{'email' if name == 'email' else 'first_name'}}}}}"
+
+
 def test_a_member_of_bare_event_data_has_its_path():
     options = ConversionOptions(bare="event")
 
