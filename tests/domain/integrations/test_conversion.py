@@ -973,6 +973,27 @@ def test_a_name_that_can_be_a_field_or_event_data_is_by_hand_until_it_is_said(
 
 
 @pytest.mark.parametrize(
+    ("esp", "source", "content"),
+    [
+        ("braze", '{{ "hello" | upcase }}', "HELLO"),
+        ("braze", '{% assign x = "hello" %}{{ x | upcase | append: "!" }}', "HELLO!"),
+        ("klaviyo", "{{ 'hello there'|title|truncatechars:6 }}", "Hello…"),
+    ],
+)
+def test_a_text_in_the_code_is_shown_as_its_filters_make_it(esp, source, content):
+    converted = convert(source, read=esp, write="iterable")
+
+    assert (converted.content, by_hand(converted)) == (content, [])
+
+
+@pytest.mark.parametrize("source", ['{{ "a" | escape }}', '{{ "May 3" | date: "%d" }}'])
+def test_a_text_in_the_code_that_is_by_hand_is_not_called_a_field(source):
+    ((_, reason),) = by_hand(convert(source, read="braze", write="iterable"))
+
+    assert reason == "This is not the value of a field. Write this tag for the other ESP."
+
+
+@pytest.mark.parametrize(
     ("esp", "name"), [("iterable", "firstName"), ("sendgrid", "first_name"), ("sendgrid", "email")]
 )
 @pytest.mark.parametrize("bare", [None, "field", "event"])
