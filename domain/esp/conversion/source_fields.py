@@ -274,11 +274,13 @@ class SourceFields:
 
     def _share(self, first: SourceField, other: SourceField) -> SourceField:
         """Return the first field, if the other one with its key means the same. Raises: ByHand."""
-        names, (key, name) = self._profile.names, (first.key, other.name)
-        if name != first.name:  # Otherwise, the ESP keeps its own fields apart from others.
-            if first.is_given and other.is_given:
+        names, key, name = self._profile.names, first.key, other.name
+        if name != first.name and first.is_given and other.is_given:
+            return first
+        if not names.standard_forms:  # Otherwise, the ESP keeps its own fields apart from others.
+            if name == first.name:
                 return first
-            if key in names.standard_fields and not names.standard_forms:
+            if key in names.standard_fields:
                 first.alias = name
                 return first
         raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")

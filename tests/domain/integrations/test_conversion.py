@@ -1434,13 +1434,31 @@ def test_names_say_which_keys_are_meant():
     assert converted.names == {"TIER": "loyalty_tier"}
 
 
-def test_two_names_with_one_key_are_not_confused():
+@pytest.mark.parametrize("names", [{}, {"city": "city"}])
+def test_two_names_with_one_key_are_not_confused(names):
     converted = convert(
-        "{{ ${city} }}{{ custom_attribute.${city} }}", read="braze", write="portable"
+        "{{ ${city} }}{{ custom_attribute.${city} }}",
+        read="braze",
+        write="portable",
+        options=ConversionOptions(names=names),
     )
 
     assert converted.content == "{{recipient.city}}{{ custom_attribute.${city} }}"
     assert "Another name has the key city" in by_hand(converted)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        ("iterable", "{{email}}{{profile.email}}"),
+        ("hubspot", "{{ contact.email }}{{ personalization_token('email') }}"),
+    ],
+)
+def test_a_name_with_and_without_its_root_is_one_field(esp, source):
+    converted = convert(source, read=esp, write="portable")
+
+    assert converted.content == "{{recipient.email}}{{recipient.email}}"
+    assert not any("one field" in reason for tag in converted.tags for reason in tag.reasons)
 
 
 @pytest.mark.parametrize(
