@@ -277,10 +277,10 @@ class Values:
 
     def _explain(self, name: str) -> str:
         """Return why a filter is by hand."""
-        forms = self.profile.filters.forms.values()
-        reasons = {each.reason if isinstance(each, FilterRefusal) else None for each in forms}
-        match [*reasons]:
-            case [str() as reason]:  # The ESP has no filters.
+        forms = {key.value: form for key, form in self.profile.filters.forms.items()}
+        reasons = {e.reason if isinstance(e, FilterRefusal) else None for e in forms.values()}
+        match forms.get(name), [*reasons]:
+            case (FilterRefusal(reason), _) | (_, [str() as reason]):  # The ESP has no filters.
                 return (
                     f"{reason.format(title=self.profile.title)} Write this tag for the other ESP."
                 )
