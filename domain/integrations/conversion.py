@@ -30,7 +30,7 @@ from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
-from ..esp.conversion.source_fields import EVENT_DATA, SourceFields, list_names
+from ..esp.conversion.source_fields import EVENT_DATA, SourceField, SourceFields, list_names
 from ..esp.conversion.values import join_outputs
 from ..esp.data_codes import name_variable
 from ..esp.derived_codes import require_plain_text
@@ -81,6 +81,10 @@ _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account
 _SHORT = (
     "The name {name} of {key} at {title} is assumed. Compare it with the account, or give another"
     " key in a file of names, as in `{line}`."
+)
+_ALIAS = (
+    "`{name}` and `{alias}` are read as one field. If they are two, give one of them another key in"
+    " a file of names."
 )
 _ABOUT_NAMES = {WarningCode.ASSUMED_NAME, WarningCode.UNKNOWN_NAME}
 
@@ -523,18 +527,18 @@ class _Conversion:
         self, content: Content, document: Document, reader: Reader, fields: SourceFields
     ) -> None:
         """Add the caveats about fields to each tag that uses them."""
-        names = {each.key: each.name for each in fields.found}
+        found = {each.key: each for each in fields.found}
         for start, keys in _uses(content):
             for key in keys:
-                for caveat in self._field_caveats(key, names.get(key, "")):
+                for caveat in self._field_caveats(found.get(key, SourceField(key, ""))):
                     reader.add_caveat(document.find_start(start), caveat)
 
-    def _field_caveats(self, key: str, name: str) -> Iterator[str]:
-        """Yield that a name is not established at the target, and how values of a field differ.
-
-        `name` is that at the source.
-        """
+    def _field_caveats(self, used_field: SourceField) -> Iterator[str]:
+        """Yield that a name is not established, and how values of a field differ."""
         source, target = self._source, self._target
+        key, name = used_field.key, used_field.name
+        if used_field.alias is not None:
+            yield _ALIAS.format(name=name, alias=used_field.alias)
         used = [(source, name)]
         if target is not None:
             standard = target.names.standard_fields.get(key, "")

@@ -211,8 +211,8 @@ class Rendering:
         """Warn of texts that are not encoded for their place."""
         if insertion.needs_encoding and self._places.is_in_query(start):
             message = (
-                "A text in the query of a link must be encoded. Add `| url` to it in content, or"
-                f" write the filter of {self._title}."
+                f"A text in the query of a link must be encoded. Add the filter of {self._title},"
+                " or in content `| url`."
             )
             self._report.warn(start, WarningCode.UNENCODED_VALUE, message)
         if insertion.html_caveat is not None:

@@ -98,6 +98,8 @@ def match_code(pattern: Expression, value: Expression, slots: dict[str, Expressi
     match pattern, value:
         case Path((str() as name,)), _ if name in SLOTS:
             return slots.setdefault(name, value) == value
+        case Literal(name), Literal(str() as path) if name == SLOT:  # It is a path in quotes.
+            return match_code(Path((SLOT,)), Path(tuple(path.split("."))), slots)
         case Literal(str() | int() as name), _ if str(name) in SLOTS:
             return slots.setdefault(str(name), value) == value
         case Literal(str() as text), Literal(str() as written) if text.endswith(DEFAULT):

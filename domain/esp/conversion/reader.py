@@ -347,6 +347,10 @@ class Reader:
                     if _CODE.search(str(text)) is not None:
                         raise ByHand(_TEXT_OF_VARIABLE) from None
                     return str(text), ()
+                case Filtered() | Call():
+                    fixed = self._values.find_fixed(value)
+                    if fixed is not None:
+                        return self._shown(fixed)
             raise
 
     def _joined(self, parts: Sequence[Expression]) -> tuple[str, Sequence[str]]:

@@ -72,15 +72,16 @@ _Parts: TypeAlias = tuple[str, ...]
 class SourceField:
     """A field, or a value of the event, that the template uses.
 
-    The key of event data is its path. `name` is its name at the source, and `is_standard` whether
-    it is one of the ESP's own fields. `types` are those that tags require, in the order of the
-    tags, and `values` those that they compare with. `is_shown_as_text` is whether a tag has a text
-    as its default.
+    The key of event data is its path. `name` is its name at the source, and `alias` another one
+    that is assumed to mean the same. `is_given` is whether a file or organization says the key.
+    `types` are those that tags require, in the order of the tags, and `values` those that they
+    compare with. `is_shown_as_text` is whether a tag has a text as its default.
     """
 
     key: str
     name: str
-    is_standard: bool
+    alias: str | None = None
+    is_given: bool = False
     is_shown_as_text: bool = False
     types: dict[DataType, None] = field(factory=dict)
     values: dict[Value, None] = field(factory=dict)
@@ -127,7 +128,7 @@ class SourceFields:
     _lists: Collection[str] = ()
     """The bare names whose values are lists, which only event data has."""
     _found: dict[_Parts, SourceField] = Factory(dict)
-    _taken: dict[str, _Parts] = Factory(dict)
+    _taken: dict[str, SourceField] = Factory(dict)
     _loops: list[LoopItem] = Factory(list)
     read_names: set[str] = Factory(set)
     """The names that paths have, also those of no field, as they are compared."""
@@ -135,7 +136,7 @@ class SourceFields:
     @property
     def found(self) -> tuple[SourceField, ...]:
         """The fields in the order of their first use."""
-        return tuple(self._found.values())
+        return tuple({id(each): each for each in self._found.values()}.values())
 
     def find(self, value: Expression) -> SourceField | None:
         """Return the field that the expression reads, or None if it is no path.
@@ -148,7 +149,7 @@ class SourceFields:
             return None
         key, parts = self._find_in_loops(parts)
         if key is not None:
-            return self._found.setdefault((key, *parts), SourceField(key, key, is_standard=False))
+            return self._found.setdefault((key, *parts), SourceField(key, key))
         if parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields:
             parts = parts[1:]  # Both forms read the same field.
         folded = self._fold(parts)
@@ -249,10 +250,10 @@ class SourceFields:
         given = self._keys.get(profile.vocabulary.fold(name))
         self.read_names.add(profile.vocabulary.fold(name))
         if given is not None and EVENT_DATA.fullmatch(given) is not None:
-            return SourceField(DataPath(given), name, is_standard=False)
+            return SourceField(DataPath(given), name)
         event = None if given is not None else self._find_event(parts, role, name)
         if event is not None:
-            return SourceField(event, name, is_standard=False)
+            return SourceField(event, name)
         standard = _find_standard(profile, parts, name)
         if role is not TagRole.FIELD and given is None and standard is None:
             message = _OTHER_ROLES.get(role, _NO_FIELD)
@@ -263,13 +264,24 @@ class SourceFields:
         except InvalidField:
             message = f"No key can be derived from `{name}`. Give one in a file of names."
             raise ByHand(message) from None
-        folded = self._fold(parts)
-        if self._taken.setdefault(key, folded) != folded:
-            raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
-        source = SourceField(key, name, standard is not None)
+        source = SourceField(key, name, is_given=given is not None)
+        other = self._taken.setdefault(key, source)
+        if other is not source:
+            return self._share(other, source)
         if standard not in {None, _BIRTHDAY}:
             source.types[DataType.TEXT] = None
         return source
+
+    def _share(self, first: SourceField, other: SourceField) -> SourceField:
+        """Return the first field, if the other one with its key means the same. Raises: ByHand."""
+        names, (key, name) = self._profile.names, (first.key, other.name)
+        if name != first.name:  # Otherwise, the ESP keeps its own fields apart from others.
+            if first.is_given and other.is_given:
+                return first
+            if key in names.standard_fields and not names.standard_forms:
+                first.alias = name
+                return first
+        raise ByHand(f"Another name has the key {key}. Give `{name}` one in a file of names.")
 
     def _find_event(self, parts: _Parts, role: TagRole, name: str) -> DataPath | None:
         """Return the path of event data, or None if this is none. Raises: ByHand."""
@@ -308,11 +320,13 @@ class SourceFields:
             return False
         if parts[0] in vocabulary.fields | vocabulary.nested:
             return False
-        if parts[0] in self._lists or self._bare is Bare.EVENT:
+        if parts[0] in self._lists:
             return True
-        if self._bare is None and _find_standard(self._profile, parts, name) is None:
+        if _find_standard(self._profile, parts, name) is not None:
+            return False
+        if self._bare is None:
             raise ByHand(_AMBIGUOUS.format(name=name))
-        return False
+        return self._bare is Bare.EVENT
 
 
 def list_names(nodes: Iterable[Node], vocabulary: Vocabulary) -> Iterator[str]:

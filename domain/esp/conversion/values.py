@@ -186,6 +186,19 @@ class Values:
             raise refuse_changed(value)
         return source
 
+    def find_fixed(self, value: Expression) -> Literal | None:
+        """Return the text that filters make of one in the code, or None if that is not known."""
+        reading = _Reading()
+        with suppress(ByHand):
+            while not isinstance(value, Literal):
+                value = self._inner(value, reading)
+            filters = [each for each in reversed(reading.steps) if isinstance(each, Filter)]
+            match value:
+                case Literal(str() as text) if text and not (reading.caveats or reading.is_escaped):
+                    if find_type_error(filters, DataType.TEXT) is None:
+                        return Literal(str(apply_filters(text, filters)))
+        return None
+
     def without_case_filters(self, value: Expression) -> Expression:
         """Return the value before filters that change letters: it is empty if the result is."""
         reading = _Reading()
@@ -235,7 +248,7 @@ class Values:
                 reading.steps.append(self._step(pattern, slots))
                 reading.replaced = pattern.replaced or reading.replaced
                 reading.caveats += pattern.caveats
-                return _as_path(slots[SLOT])
+                return slots[SLOT]
         match value:
             case Filtered(inner, (*others, FilterCode(name) as last)):
                 before = Filtered(inner, tuple(others)) if others else inner
@@ -425,14 +438,6 @@ def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
         if not isinstance(expression, Literal):
             caveats = () if each.caveat is None else (each.caveat.format(title=profile.title),)
             yield _Pattern(expression, None, each.also_replaces, caveats)
-
-
-def _as_path(value: Expression) -> Expression:
-    """Return a path, also one that is written in quotes."""
-    match value:
-        case Literal(str() as text):
-            return Path(tuple(text.split(".")))
-    return value
 
 
 def _text(arguments: Sequence[Expression]) -> str:

@@ -972,6 +972,39 @@ def test_a_name_that_can_be_a_field_or_event_data_is_by_hand_until_it_is_said(
     assert by_hand(converted) == ([] if content else [(1, reason)])
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "content"),
+    [
+        ("braze", '{{ "hello" | upcase }}', "HELLO"),
+        ("braze", '{% assign x = "hello" %}{{ x | upcase | append: "!" }}', "HELLO!"),
+        ("klaviyo", "{{ 'hello there'|title|truncatechars:6 }}", "Hello…"),
+    ],
+)
+def test_a_text_in_the_code_is_shown_as_its_filters_make_it(esp, source, content):
+    converted = convert(source, read=esp, write="iterable")
+
+    assert (converted.content, by_hand(converted)) == (content, [])
+
+
+@pytest.mark.parametrize("source", ['{{ "a" | escape }}', '{{ "May 3" | date: "%d" }}'])
+def test_a_text_in_the_code_that_is_by_hand_is_not_called_a_field(source):
+    ((_, reason),) = by_hand(convert(source, read="braze", write="iterable"))
+
+    assert reason == "This is not the value of a field. Write this tag for the other ESP."
+
+
+@pytest.mark.parametrize(
+    ("esp", "name"), [("iterable", "firstName"), ("sendgrid", "first_name"), ("sendgrid", "email")]
+)
+@pytest.mark.parametrize("bare", [None, "field", "event"])
+def test_a_standard_name_is_a_field_whatever_bare_names_are(esp, name, bare):
+    options = ConversionOptions(bare=bare)
+
+    converted = convert(f"{{{{{name}}}}}", read=esp, write="portable", options=options)
+
+    assert converted.content == f"{{{{recipient.{'email' if name == 'email' else 'first_name'}}}}}"
+
+
 def test_a_member_of_bare_event_data_has_its_path():
     options = ConversionOptions(bare="event")
 
@@ -1408,6 +1441,58 @@ def test_two_names_with_one_key_are_not_confused():
 
     assert converted.content == "{{recipient.city}}{{ custom_attribute.${city} }}"
     assert "Another name has the key city" in by_hand(converted)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "alias"),
+    [
+        ("%%[SET @e = Email]%%%%=v(@e)=%% %%emailaddr%%", "Email", "emailaddr"),
+        ("%%FirstName%% %%first_name%%", "FirstName", "first_name"),
+    ],
+)
+def test_two_names_that_mean_a_standard_field_are_one_with_a_caveat(source, name, alias):
+    converted = convert(source, read="sfmc", write="braze")
+
+    first, second = converted.content.split(" ")
+    assert first == second
+    caveat = (
+        f"`{name}` and `{alias}` are read as one field. If they are two, give one of them another"
+        " key in a file of names."
+    )
+    assert converted.tags[-1].reasons == (caveat,)
+    assert [each.name for each in converted.fields] == [name]
+
+
+def test_two_names_have_one_key_if_a_file_of_names_says_so():
+    options = ConversionOptions(names={"Town": "city", "Place": "city"})
+
+    converted = convert("%%Town%%%%Place%%", read="sfmc", write="portable", options=options)
+
+    assert converted.content == "{{recipient.city}}{{recipient.city}}"
+    assert by_hand(converted) == []
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        ("klaviyo", "{{ first_name }}{{ person.FirstName }}"),
+        ("sfmc", "%%Shoe_Size%%%%ShoeSize%%"),
+    ],
+)
+def test_two_names_can_be_two_fields(esp, source):
+    ((_, reason),) = by_hand(convert(source, read=esp, write="portable"))
+
+    assert reason.startswith("Another name has the key ")
+
+
+def test_the_word_of_the_audience_of_mailchimp_is_no_field():
+    source = "*|IF:LIST|*x*|END:IF|*"
+
+    converted = convert(source, read="mailchimp", write="braze")
+
+    ((_, reason),) = by_hand(converted)
+    assert source in converted.content
+    assert reason.startswith("This shows a link, or data of the sender or message")
 
 
 def test_the_fields_have_the_types_that_the_tags_show():
