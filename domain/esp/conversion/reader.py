@@ -47,6 +47,7 @@ from ..languages.tree import (
     walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
+from ..recognition.words import Words
 from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
 from .copies import Copies, write_reference
@@ -59,6 +60,11 @@ _DEPTH = (
 )
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
 _OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
+_SECTION = (
+    "`{tag}` shows its text for each item of a list, or for a value that is set. Write this block"
+    " with `#each` or `#if`."
+)
+_WITH = "Content reads no names in an object. Write whole paths without this block, as in `a.b`."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
 _STAYING = (
     "Other tags read the variable `{name}`, and its value can't be copied. Write this tag for the"
@@ -288,6 +294,11 @@ class Reader:
                 self._loop(node)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
+            case Opaque(name="", start=start, nodes=(*_,)):
+                tag = self.text[start : self.text.index("}}", start) + 2]
+                raise ByHand(_SECTION.format(tag=tag))
+            case Opaque(name="with") if self.profile.vocabulary.syntax is Syntax.HANDLEBARS:
+                raise ByHand(_WITH)
             case Opaque(branches=(first, *others)):
                 test = Call(node.name, node.arguments, node.named)
                 self._condition(
@@ -432,7 +443,8 @@ class Reader:
         try:
             value, code, caveats = self._read_assignment(node)
         except ByHand:
-            self._assign(node, node.name, None)
+            for name in self._list_set(node):
+                self._assign(node, name, None)
             raise
         self._assign(node, node.name, value)
         return code, caveats
@@ -442,7 +454,7 @@ class Reader:
             raise ByHand("This gives a text to a variable. Write the text where it is shown.")
         if self.is_broken:
             raise ByHand(_BROKEN)
-        if self._has_effect(node.value):
+        if self._has_effect(node.value) or self._list_set(node) != {node.name}:
             raise ByHand(_EFFECT)
         reason = ByHand(_STAYING.format(name=node.name))
         if node.name not in self.copied:
@@ -457,6 +469,15 @@ class Reader:
     def _assign(self, node: Node, name: str, value: Expression | None) -> None:
         self._assigned.setdefault(self._fold(name), []).append(node.start)
         self._variables[self._fold(name)] = value
+
+    def _list_set(self, node: Node) -> set[str]:
+        """Return the names that the tag, or the tags of the block, give to values."""
+        found: set[str] = set()
+        for each in walk([node]):
+            if isinstance(each, Assignment) or (isinstance(each, Opaque) and each.nodes is None):
+                tag = Tag(each.start, each.end, (each,))
+                found |= Words.of(tag, self.profile.vocabulary).sets
+        return found
 
     def _has_effect(self, value: Expression) -> bool:
         """Return whether a function in the expression does more than return a value."""
@@ -513,6 +534,10 @@ class Reader:
                     return found
                 if isinstance(found, Path):
                     return Path((*found.parts, *members))
+                raise ByHand(_VARIABLE.format(name=name))
+            case Path(("@", "root", str() as name, *_) | ("..", *_, str() as name)) if (
+                self._variables.get(self._fold(name), value) is None
+            ):
                 raise ByHand(_VARIABLE.format(name=name))
             case Filtered(inner, filters):
                 resolved = self._substitute(inner)
@@ -672,7 +697,7 @@ class Reader:
         item = self.fields.find_item(self._resolve(node.items), names)
         # A round can read what the one before has set, and the code after it what the last one has.
         before = self._variables
-        for name in {self._fold(each.name) for each in _assignments(node)}:
+        for name in map(self._fold, self._list_set(node)):
             before[name] = _STAYS if name in before else self._unset
         self._variables = before.new_child({each: Path((names[each],)) for each in names})
         tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
@@ -787,10 +812,9 @@ class Reader:
     def _keep(self, node: Node, reason: str) -> None:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
-        for each in _assignments(node):
-            if each is not node:
-                self._variables[self._fold(each.name)] = None
-            self.kept_variables[each.start] = each.name
+        if not isinstance(node, Assignment):
+            self._variables.update(dict.fromkeys(map(self._fold, self._list_set(node))))
+        self.kept_variables.update({each.start: each.name for each in _assignments(node)})
         line = self.lines.position(node.start).line
         words = {*_WORD.findall(self.text, node.start, node.end)}
         can_change, changed = self._can_change(node), words

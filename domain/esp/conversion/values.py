@@ -290,10 +290,10 @@ class Values:
 
     def _explain(self, name: str) -> str:
         """Return why a filter is by hand."""
-        forms = self.profile.filters.forms.values()
-        reasons = {each.reason if isinstance(each, FilterRefusal) else None for each in forms}
-        match [*reasons]:
-            case [str() as reason]:  # The ESP has no filters.
+        forms = {key.value: form for key, form in self.profile.filters.forms.items()}
+        reasons = {e.reason if isinstance(e, FilterRefusal) else None for e in forms.values()}
+        match forms.get(name), [*reasons]:
+            case (FilterRefusal(reason), _) | (_, [str() as reason]):  # The ESP has no filters.
                 return (
                     f"{reason.format(title=self.profile.title)} Write this tag for the other ESP."
                 )
@@ -388,15 +388,27 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
 
 def join_outputs(profile: Profile, nodes: Sequence[Node], text: str) -> tuple[Node, ...]:
     """Return the nodes, with one for the tags that together show a value with a filter."""
-    patterns = [each for found in _patterns(profile).values() for each in found if each.shapes]
+    patterns = _joined_patterns(profile)
     return tuple(_join(patterns, nodes, text)) if patterns else tuple(nodes)
 
 
-def _join(patterns: Sequence[_Pattern], nodes: Sequence[Node], text: str) -> Iterator[Node]:
+@cache
+def _joined_patterns(profile: Profile) -> Mapping[str | None, Sequence[_Pattern]]:
+    """Return the codes of several tags by the name of the shape of the first one."""
+    by_name: dict[str | None, list[_Pattern]] = {}
+    for each in chain.from_iterable(_patterns(profile).values()):
+        if each.shapes:
+            by_name.setdefault(_outermost(each.shapes[0]), []).append(each)
+    return by_name
+
+
+def _join(
+    patterns: Mapping[str | None, Sequence[_Pattern]], nodes: Sequence[Node], text: str
+) -> Iterator[Node]:
     shapes = [find_shape(each, text) for each in nodes]
     index = 0
     while index < len(nodes):
-        for pattern in patterns:
+        for pattern in patterns.get(_outermost(shapes[index]), ()):
             end = index + len(pattern.shapes)
             value = _match(pattern, shapes[index:end])
             if value is not None:

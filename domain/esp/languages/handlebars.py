@@ -24,9 +24,11 @@ from .blocks import (
     as_condition,
     loop_builder,
     scan,
+    text_builder,
 )
 from .expressions import NotRead, Token, Tokens, read_number, unexpected
 from .tree import (
+    Assignment,
     Branch,
     Call,
     Comment,
@@ -212,7 +214,11 @@ class _Reader:
         start, end, read = tag.start, tag.end, tag.expressions
         match tag.form:
             case "" | "&" | "{":
-                return Output(start, end, read.only(), is_raw=tag.form != "")
+                match read.only():
+                    case Call("assign", (Literal(str() as name), *_)) as value:
+                        return Assignment(start, end, name, value)
+                    case value:
+                        return Output(start, end, value, is_raw=tag.form != "")
             case "/":
                 return Closing(start, end, f"/{read.only_name()}")
             case "else" if read.tokens.accept_end():
@@ -237,6 +243,8 @@ class _Reader:
                 build = loop_builder(variables, items)
             case Call("if" | "unless", (_,)):
                 build = as_condition(self._test(expression))
+            case Call("assign", (Literal(str() as variable),)):  # a helper of Handlebars.java
+                build = text_builder(variable)
             case _:
                 build = _opaque_builder(expression)
         dividers = frozenset({"else", "else …"})

@@ -123,6 +123,9 @@ class Words:
                 self.tags.append(".".join(map(str, parts)))
             case [Literal(str()), *_]:
                 self.text_of = tag.name
+        match tag.arguments:
+            case [*_, tree.Path(("as",)), tree.Path((str() as name,))]:  # `{% now "Y" as year %}`
+                self.sets.add(name)
         if tag.name:
             self.tags.append(tag.name)
         if tag.name == "with":

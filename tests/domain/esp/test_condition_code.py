@@ -291,7 +291,7 @@ def test_a_condition_that_does_not_fit_the_fields_is_rejected(text, message):
         assert violation.suggestion in {None, "tier"}
 
 
-HANDLEBARS = {Esp("sendgrid"), Esp("iterable")}
+HANDLEBARS = (Esp("sendgrid"), Esp("iterable"))
 FOREIGN_EXPRESSIONS = {
     Esp("sfmc"): ("[First Name]", "@a b", "contact.tier"),
     Esp("mailchimp"): ("*|TIER|*", "TIER=x", "tier"),

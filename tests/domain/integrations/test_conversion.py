@@ -1047,6 +1047,54 @@ def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
     ]
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "reason"),
+    [
+        (
+            "iterable",
+            '{{#assign "T"}}{{a}}{{/assign}}{{T}}{{#if T}}a{{/if}}{{#ifEq T "b"}}c{{/ifEq}}',
+            "This gives a text to a variable.",
+        ),
+        (
+            "iterable",
+            '{{#assign "T"}}a{{/assign}}{{@root.T}}{{#if (eq ../T "b")}}c{{/if}}',
+            "This gives a text to a variable.",
+        ),
+        ("iterable", '{{assign "T" "a"}}{{T}}', "reads the variable `T`."),
+        ("hubspot", "{% set contact.email = 'a' %}{{ contact.email }}", "more than set a variable"),
+        ("hubspot", "{% set x, y = 1, 2 %}{{ x }}{{ y }}", "more than set a variable"),
+        ("hubspot", "{% import 'a' as contact %}{{ contact.email }}", "`import` is a tag"),
+        ("onesignal", "{% increment first_name %}{{ first_name }}", "`increment` is a tag"),
+        ("klaviyo", "{% firstof a b as first_name %}{{ first_name }}", "`firstof` is a tag"),
+    ],
+)
+def test_what_reads_a_variable_that_a_tag_by_hand_sets_is_by_hand(esp, source, reason):
+    options = ConversionOptions(bare="event")
+
+    converted = convert(source, read=esp, write="braze", options=options)
+
+    kept = converted.content.replace("[BY HAND: line 1]", "").replace("[END BY HAND]", "")
+    assert kept == source
+    assert converted.counts[Outcome.CONVERTED] == converted.counts[Outcome.CAVEAT] == 0
+    first, *others = [found for _, found in by_hand(converted)]
+    assert reason in first
+    assert all("reads the variable" in each or "`assign`" in each for each in others)
+
+
+@pytest.mark.parametrize(
+    ("esp", "source", "reason"),
+    [
+        ("sendgrid", "{{#items}}{{name}}{{/items}}", "`{{#items}}` shows its text for each item"),
+        ("iterable", "{{#with a}}{{b}}{{/with}}", "Write whole paths without this block"),
+        ("brevo", "{{ params.d|date:'Y-m-d' }}", "establishes which format of dates Brevo reads"),
+    ],
+)
+def test_what_content_lacks_has_its_reason(esp, source, reason):
+    ((_, found),) = by_hand(convert(source, read=esp, write="braze"))
+
+    assert reason in found
+
+
 SET_IN_BLOCKS = {
     "braze": (
         "{% if custom_attribute.${tier} == 'gold' %}{% assign pct = 20 %}{% endif %}",
