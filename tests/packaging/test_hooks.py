@@ -120,7 +120,7 @@ def test_the_action_and_the_job_for_gitlab_find_a_mistake(
     assert MISTAKE in found.stdout
     assert COMMAND in found.stdout
     pip, job = examples()[2]["templates"]["script"]
-    assert pip == 'pip install "recipient-fields[cli]"'
+    assert pip.startswith('pip install "recipient-fields[cli] @ git+https://')
     installed = f"{tmp_path / 'recipient-fields/bin'}:{os.environ['PATH']}"
     found = run(job, installed)
     assert (found.returncode, MISTAKE in found.stdout) == (3, True)
