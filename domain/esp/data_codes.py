@@ -19,6 +19,7 @@ from .errors import NoSafeForm, NotExpressible, NotInsertable
 from .field_codes import FieldCode
 from .profiles.profile import EventData, EventWay, LoopForm, Profile, Strength, ValueForm
 
+_RENAME = "Send the value with another name."
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*")
 
 
@@ -107,15 +108,16 @@ def find_data_code(profile: Profile, value: DataValue, scope: Scope) -> DataCode
     expression = refusal = None
     try:
         events, way = find_way(profile, scope.sent_by)
-        expression = _write(profile, events, way, value.key, scope)
+        written = _write(profile, events, way, value.key, scope)
         if events.write_path is None:
-            derived = derive(profile, str(value.key.parts[0]))
-            expression, prelude = derived.value_expression, derived.prelude
-            preludes = {} if prelude is None else {expression.lower(): prelude}
+            derived = derive(profile, written)
+            written, prelude = derived.value_expression, derived.prelude
+            preludes = {} if prelude is None else {written.lower(): prelude}
+        expression = written
     except (NotExpressible, NotInsertable) as error:
         refusal = str(error).replace("{title}", profile.title)
     except NoSafeForm as error:
-        refusal = " ".join(each.message for each in error.violations)
+        refusal = " ".join((*(each.message for each in error.violations), _RENAME))
     code = None
     if expression is not None:
         code = write_code(profile, expression, value.data_type, None, ValueForm.USUAL)
@@ -240,7 +242,7 @@ def _write(profile: Profile, events: EventData, way: EventWay, path: DataPath, s
         root = loop.root if loop is not None and scope.variables else ""
         return events.write_path(way.value or root, path.parts)
     if re.fullmatch(way.pattern, str(first)) is None:
-        raise NotExpressible(f"{{title}} has no safe way to write the name `{first}`.")
+        raise NotExpressible(f"{{title}} has no safe way to write the name `{first}`. {_RENAME}")
     return events.write_path(way.value.replace("NAME", str(first)), rest)
 
 

@@ -157,7 +157,8 @@ PROFILE = Profile(
                 name=name,
                 sent_by=sent_by,
                 value=f"{name}.${{NAME}}",
-                pattern=r"""(?!-)[^.()\[\]'"|<>=%{}]+(?<!-)""",
+                # No leading $: https://www.braze.com/docs/api/objects_filters/event_object/
+                pattern=r"""(?![-$])[^.()\[\]'"|<>=%{}]+(?<!-)""",
                 source=_TAGS,
             )
             for name, sent_by in (

@@ -94,6 +94,21 @@ def test_a_path_is_written_in_the_language_of_the_esp(esp, source, code):
     [
         ("braze", "{{event.a.size}}", "LiquidJS reads a missing `size` as the number of members."),
         ("braze", '{{event["a.b"]}}', "Braze has no safe way to write the name `a.b`."),
+        (
+            "braze",
+            '{{event["$value"]}}',
+            "Braze has no safe way to write the name `$value`. Send the value with another name.",
+        ),
+        *(
+            ("sfmc", source, "attribute begins with a letter. Send the value with another name.")
+            for source in (
+                '{{event["$value"]}}',
+                '{{event["2nd"] | number: 2}}',
+                '{{event["-x"] | default: "a"}}',
+                '{{#if event["$value"]}}a{{/if}}',
+                '{{#if event["$value"] = "b"}}a{{/if}}',
+            )
+        ),
         ("brevo", "{{event.items}}", "Brevo has no safe way to write the name `items`."),
         ("brevo", '{{event["a b"]}}', "Brevo has no safe way to write the name `a b`."),
         (

@@ -1470,6 +1470,24 @@ def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expe
     assert convert(source, read=esp, write="portable").content == expected
 
 
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        ("braze", "{{event_properties.${value}}}"),
+        ("sfmc", '%%[ SET @value = AttributeValue("value") ]%%%%=v(@value)=%%'),
+    ],
+)
+def test_event_data_with_a_name_that_the_target_refuses_needs_another_one(target, code):
+    source = "{{ event|lookup:'$value'|default:'' }}"
+    options = ConversionOptions(names={"event.$value": "event.value"})
+
+    ((_, reason),) = by_hand(convert(source, read="klaviyo", write=target))
+
+    assert reason.endswith("Send the value with another name.")
+    converted = convert(source, read="klaviyo", write=target, options=options)
+    assert converted.content == code
+
+
 def test_names_say_which_keys_are_meant():
     converted = convert(
         "{{ person.TIER }}",
