@@ -17,6 +17,8 @@ _TAG = re.compile(r"\*\|(?P<code>[^|*\n]{1,300})\|\*")
 _COMPARISON = re.compile(
     r"\s*(?P<name>[\w ]+?)\s*(?P<operator>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
 )
+_JOINER = re.compile(r"&&|\s(?:and|or)\s(?=[^=<>]+[=<>])", re.IGNORECASE)
+"""Guides say that a block has one test. No source establishes what Mailchimp does with several."""
 _OPERATORS = {"=": "=="}
 _FILTERS = {"HTML", "LOWER", "TITLE", "UPPER", "URL"}
 _BLOCKS = {"FEED", "FEEDBLOCK", "FEEDITEMS", "GROUP", "INTERESTED", "RSSITEMS"}
@@ -60,6 +62,9 @@ def _name(name: str) -> Path:
 
 
 def _test(code: str) -> Expression:
+    first, *others = _JOINER.split(code)
+    if others:
+        return Operation("joined", (_test(first), *map(_test, others)))
     found = _COMPARISON.fullmatch(code)
     if found is None:
         return _name(code)

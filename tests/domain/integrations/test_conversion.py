@@ -1604,6 +1604,21 @@ def test_two_names_can_be_two_fields(esp, source):
     assert reason.startswith("Another name has the key ")
 
 
+@pytest.mark.parametrize(
+    "test", ["TIER=gold && CITY=Berlin", "TIER && CITY", "AGE>=18 and AGE<30", "A=b OR A=c"]
+)
+def test_joined_tests_which_mailchimp_does_not_have_are_no_text(test):
+    converted = convert(f"*|IF:{test}|*x*|END:IF|*", read="mailchimp", write="braze")
+
+    ((_, reason),) = by_hand(converted)
+    assert reason.startswith("No condition of content means the same.")
+
+
+def test_a_text_of_mailchimp_can_contain_the_word_and():
+    converted = convert("*|IF:TEAM=Tom and Jerry|*x*|END:IF|*", read="mailchimp", write="portable")
+    assert converted.content == '{{#if recipient.team = "Tom and Jerry"}}x{{/if}}'
+
+
 def test_the_word_of_the_audience_of_mailchimp_is_no_field():
     source = "*|IF:LIST|*x*|END:IF|*"
 
