@@ -47,12 +47,12 @@ from ..languages.tree import (
     walk,
 )
 from ..profiles.profile import Profile, Syntax, SystemCode
-from ..recognition.words import Words
+from ..recognition.words import TagRole, Words
 from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
 from .copies import Copies, write_reference
 from .outcomes import ByHand, Outcome, enclose
-from .source_fields import LoopItem, SourceFields
+from .source_fields import OTHER_ROLES, LoopItem, SourceFields
 from .values import RAW_HTML, UNCHANGED, Values, has_default_tag, quoted
 
 _DEPTH = (
@@ -71,6 +71,9 @@ _STAYING = (
     " other ESP."
 )
 _GIVE = "Or give `{name}` with the option `values`."
+_LINK_IN_TEXT = (
+    "No source establishes how {title} shows this link in plain text. Write its address, `{code}`."
+)
 _TEXT_OF_LINK = "{title} chooses the look of this link, and its text if the tag has none."
 
 
@@ -404,9 +407,11 @@ class Reader:
     def _opaque(self, node: Opaque) -> None:
         """Convert a tag that shows a whole link, with its text. Attributes contain the address."""
         name, title = node.name, self.profile.title
-        if name in self.profile.vocabulary.tags_with_text and self.is_html:
+        if name in self.profile.vocabulary.tags_with_text:
             for system, code in self.profile.system_codes.items():
                 if isinstance(code, SystemCode) and name in code.also:
+                    if not self.is_html:
+                        raise ByHand(_LINK_IN_TEXT.format(title=title, code=code.code))
                     text = name.replace("_", " ").capitalize()
                     match node.arguments:
                         case (Literal(str() as written), *_):
@@ -416,6 +421,8 @@ class Reader:
                         link = f'<a href="{link}">{escape(text)}</a>'
                     self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
                     return
+        if name in self.profile.vocabulary.system_tags:
+            raise ByHand(OTHER_ROLES[TagRole.SYSTEM])
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
 
     def _raw(self, node: Raw) -> None:

@@ -24,13 +24,13 @@ from ..recognition.words import TagRole, role_of
 from .code import read_output
 from .outcomes import ByHand
 
-_OTHER_ROLES: Mapping[TagRole, str] = {
+OTHER_ROLES: Mapping[TagRole, str] = {
     TagRole.EVENT: (
         "This is data of the event or message. Write it in the language of the other ESP."
     ),
     TagRole.SYSTEM: (
-        "This shows a link, or data of the sender or message, for which there is no portable code."
-        " Write the code of the other ESP."
+        "This shows a link, a date of today, or data of the sender or message, for which there is"
+        " no portable code. Write the code of the other ESP."
     ),
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
@@ -215,7 +215,7 @@ class SourceFields:
         if parts[:1] == ("this",):
             parts = parts[1:]
         if parts[:1] in {("@",), ("..",)} or (level == 0 and not parts):
-            raise ByHand(_OTHER_ROLES[TagRole.LOOP])
+            raise ByHand(OTHER_ROLES[TagRole.LOOP])
         if level == 0:
             return None, parts
         if parts and (parts[0] in vocabulary.fields or vocabulary.is_system(".".join(parts))):
@@ -256,7 +256,7 @@ class SourceFields:
             return SourceField(event, name)
         standard = _find_standard(profile, parts, name)
         if role is not TagRole.FIELD and given is None and standard is None:
-            message = _OTHER_ROLES.get(role, _NO_FIELD)
+            message = OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
         key = given or standard or derive_key(_WORDS.sub(" ", name))
         try:
@@ -299,7 +299,7 @@ class SourceFields:
                     raise ByHand(_OTHER_WAY.format(root=way.name, way=self._way))
                 return self._member_path(EVENT, members)
         if role is TagRole.EVENT:
-            raise ByHand(_OTHER_ROLES[TagRole.EVENT])
+            raise ByHand(OTHER_ROLES[TagRole.EVENT])
         return None
 
     def _member_path(self, root: str, members: Sequence[str]) -> DataPath:
@@ -312,7 +312,7 @@ class SourceFields:
         names = (f"[{each}]" if each.isdecimal() else f'["{each}"]' for each in members)
         path = f"{root}{''.join(names)}"
         if re.fullmatch(DATA_PATH, path) is None:
-            raise ByHand(_OTHER_ROLES[TagRole.EVENT])
+            raise ByHand(OTHER_ROLES[TagRole.EVENT])
         return DataPath(path)
 
     def _is_bare_event(self, parts: _Parts, role: TagRole, name: str) -> bool:

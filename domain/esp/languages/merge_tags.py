@@ -23,7 +23,10 @@ _BLOCKS = {"FEED", "FEEDBLOCK", "FEEDITEMS", "GROUP", "INTERESTED", "RSSITEMS"}
 
 
 def read_merge_tags(text: str) -> Iterator[Tag]:
-    """Yield the tags of the text, in order. A path has one part: the name of the tag."""
+    """Yield the tags of the text, in order.
+
+    A path has one part: the name of the tag. That of a date of today also has its format.
+    """
     return scan(text, _TAG, _read)
 
 
@@ -47,6 +50,8 @@ def _read(tag: re.Match[str]) -> Statement:
             return evolve(opening, last=f"END:{block}")
         case name, ":" if name in _FILTERS and rest:
             return Output(start, end, Filtered(_name(rest), (Filter(name),)))
+        case "DATE", ":" if rest:
+            return Output(start, end, Path(("DATE", rest)))
     return Output(start, end, _name(code))
 
 

@@ -182,7 +182,7 @@ PROFILE = Profile(
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="{{ organization.full_address }}", source=_DATA
         ),
-        SystemValue.YEAR: SystemCode(code="{% current_year %}", source=_TAGS),
+        SystemValue.YEAR: SystemCode(code="{% current_year %}", source=_TAGS, also=("today '%Y'",)),
     },
     events=EventData(
         ways=(
@@ -219,11 +219,11 @@ PROFILE = Profile(
         tags_with_text=words("manage_preferences unsubscribe web_view"),
         system_tags=words(
             "current_day current_month current_month_name current_weekday current_year"
-            " manage_preferences manage_preferences_link render_variable unsubscribe"
+            " manage_preferences manage_preferences_link render_variable today unsubscribe"
             " unsubscribe_link update_property_link web_view web_view_link"
         ),
         tags=django.TAGS
-        | words("barcode coupon_code currency_format has_category media object object_filter today")
+        | words("barcode coupon_code currency_format has_category media object object_filter")
         | _BLOCKS
         | {f"end{each}" for each in _BLOCKS},
         filters=django.FILTERS

@@ -214,7 +214,10 @@ PROFILE = Profile(
             also=("LIST:ADDRESS", "HTML:LIST_ADDRESS_HTML"),
         ),
         SystemValue.YEAR: SystemCode(
-            code="*|CURRENT_YEAR|*", source=_FOOTER, strength=Strength.VENDOR
+            code="*|CURRENT_YEAR|*",
+            source=_FOOTER,
+            strength=Strength.VENDOR,
+            also=("DATE:Y",),
         ),
     },
     events="{title} sends no event data with its campaigns. Store the value in a field.",
@@ -243,7 +246,7 @@ PROFILE = Profile(
         events=words("CART CART:* CART_* ORDER ORDER:* ORDER_* PRODUCT PRODUCT:* PRODUCT_*"),
         system=words(
             "ABOUT_LIST ABUSE_EMAIL ACCOUNT_URL ARCHIVE ARCHIVE_* AUTOMATION:* CAMPAIGN:*"
-            " CAMPAIGN_UID COUPON* CURRENT_YEAR DATE DATE:* EMAIL_UID FACEBOOK:* FEED:* FEEDBLOCK:*"
+            " CAMPAIGN_UID COUPON* CURRENT_YEAR DATE DATE.* EMAIL_UID FACEBOOK:* FEED:* FEEDBLOCK:*"
             " FEEDITEM:* FEEDITEMS:* FORWARD GOOGLE:* LIST_ADDRESS* INSTAGRAM:* LIST LIST:* MC:*"
             " MC_* POLL:* PROMO_CODE PROMO_CODE:* RECOMMENDATIONS:* REWARDS REWARDS_* RSS:*"
             " RSSFEED:* RSSITEM:* RSSITEMS:* SHARE:* SUBSCRIBER_STATUS SURVEY SURVEY:* TRANSLATE:*"

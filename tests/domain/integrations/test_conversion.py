@@ -1460,6 +1460,8 @@ def test_values_replace_what_the_target_lacks():
     [
         ("mailchimp", "*|HTML:LIST_ADDRESS_HTML|*", "{{sender.address}}"),
         ("mailchimp", "*|list:company|*", "{{sender.name}}"),
+        ("mailchimp", "*|DATE:Y|* *|date:Y|*", "{{today.year}} {{today.year}}"),
+        ("klaviyo", "{% today '%Y' %}", "{{today.year}}"),
         ("hubspot", "{{ year }}", "{{today.year}}"),
         ("hubspot", "{{ unsubscribe_link_single }}", "{{link.unsubscribe}}"),
         ("activecampaign", "%SENDER-INFO%", "{{sender.address}}"),
@@ -1486,6 +1488,39 @@ def test_event_data_with_a_name_that_the_target_refuses_needs_another_one(target
     assert reason.endswith("Send the value with another name.")
     converted = convert(source, read="klaviyo", write=target, options=options)
     assert converted.content == code
+
+
+@pytest.mark.parametrize(
+    ("esp", "source"),
+    [
+        ("mailchimp", "*|DATE:y|*"),
+        ("mailchimp", "*|DATE:d/m/y|*"),
+        ("mailchimp", "*|DATE|*"),
+        ("klaviyo", "{% today '%y' %}"),
+        ("klaviyo", "{% today '%Y-%m-%d' as today %}"),
+        ("klaviyo", "{% current_day %}"),
+    ],
+)
+def test_other_parts_of_the_date_of_today_stay_by_hand(esp, source):
+    ((_, reason),) = by_hand(convert(source, read=esp, write="portable"))
+    assert reason.startswith("This shows a link, a date of today, or data of the sender")
+
+
+@pytest.mark.parametrize(
+    ("tag", "link"),
+    [
+        ("{% unsubscribe %}", "{% unsubscribe_link %}"),
+        ("{% unsubscribe 'here' %}", "{% unsubscribe_link %}"),
+        ("{% web_view %}", "{% web_view_link %}"),
+    ],
+)
+def test_a_tag_that_shows_a_whole_link_is_by_hand_in_plain_text(tag, link):
+    options = ConversionOptions(surface="text")
+
+    converted = convert(tag, read="klaviyo", write="braze", options=options)
+
+    ((_, reason),) = by_hand(converted)
+    assert reason.endswith(f"shows this link in plain text. Write its address, `{link}`.")
 
 
 def test_names_say_which_keys_are_meant():
@@ -1576,7 +1611,7 @@ def test_the_word_of_the_audience_of_mailchimp_is_no_field():
 
     ((_, reason),) = by_hand(converted)
     assert source in converted.content
-    assert reason.startswith("This shows a link, or data of the sender or message")
+    assert reason.startswith("This shows a link, a date of today, or data of the sender")
 
 
 def test_the_fields_have_the_types_that_the_tags_show():
