@@ -516,15 +516,17 @@ class Reader:
                     raise ByHand(_VARIABLE.format(name=name))
                 self._wanted.add(name)
                 return write_liquid(name, [_as_member(each) for each in members])
-        source = self._values.operand(self._substitute(path))
+        source = self.fields.find(self._substitute(path))
         if source is None:
             raise ByHand(_VARIABLE)
         return write_reference(source.reference)
 
     def _is_variable(self, name: str) -> bool:
         """Return whether this is a variable, and not that of a loop."""
+        if name not in self._variables:
+            return False
         items = [Path((each,)) for item in self.fields.loops for each in item.names]
-        return name in self._variables and self._variables[name] not in items
+        return self._variables[name] not in items
 
     def _resolve(self, value: Expression) -> Expression:
         """Return the expression with the values of its variables. Raises: ByHand."""
@@ -823,6 +825,18 @@ class Reader:
             self._variables.update(dict.fromkeys(map(self._fold, self._list_set(node))))
         self.kept_variables.update({each.start: each.name for each in _assignments(node)})
         line = self.lines.position(node.start).line
+        if self._variables or self._assigned:
+            self._keep_read(node, reason, line)
+        match node:
+            case Condition() | Loop() | Opaque(nodes=(_, *_)) | Output(others=(_, *_)):
+                is_block = True
+            case _:
+                is_block = False
+        is_part = node.start in self.parts or node.end in self.parts
+        self._keep_text(node.start, node.end, line if is_block or is_part else None)
+
+    def _keep_read(self, node: Node, reason: str, line: int) -> None:
+        """Keep the variables that a tag or block in this line reads or changes."""
         words = {*_WORD.findall(self.text, node.start, node.end)}
         can_change, changed = self._can_change(node), words
         if self._copies is not None:  # Other tags only read the variables that they name.
@@ -839,13 +853,6 @@ class Reader:
             for start in self._assigned.pop(name, ()):
                 self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
                 self.poisoning[node.start] = reason
-        match node:
-            case Condition() | Loop() | Opaque(nodes=(_, *_)) | Output(others=(_, *_)):
-                is_block = True
-            case _:
-                is_block = False
-        is_part = node.start in self.parts or node.end in self.parts
-        self._keep_text(node.start, node.end, line if is_block or is_part else None)
 
     def _can_change(self, node: Node) -> bool:
         """Return whether the node can change variables that it names."""

@@ -128,6 +128,8 @@ class SourceFields:
     _lists: Collection[str] = ()
     """The bare names whose values are lists, which only event data has."""
     _found: dict[_Parts, SourceField] = Factory(dict)
+    _refused: dict[_Parts, str] = Factory(dict)
+    """Why paths are by hand."""
     _taken: dict[str, SourceField] = Factory(dict)
     _loops: list[LoopItem] = Factory(list)
     read_names: set[str] = Factory(set)
@@ -153,8 +155,14 @@ class SourceFields:
         if parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields:
             parts = parts[1:]  # Both forms read the same field.
         folded = self._fold(parts)
+        if folded in self._refused:
+            raise ByHand(self._refused[folded])
         if folded not in self._found:
-            self._found[folded] = self._read(parts)
+            try:
+                self._found[folded] = self._read(parts)
+            except ByHand as refused:
+                self._refused[folded] = str(refused)
+                raise
         return self._found[folded]
 
     def _fold(self, parts: _Parts) -> _Parts:
@@ -377,11 +385,17 @@ def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:
     return None
 
 
+@cache
+def _standard_keys(profile: Profile) -> Mapping[str, str]:
+    """Return the keys of the ESP's own fields by their names, as the ESP compares these."""
+    fold = profile.vocabulary.fold
+    return {fold(name): key for key, name in profile.names.standard_fields.items()}
+
+
 def _find_standard(profile: Profile, parts: _Parts, name: str) -> str | None:
     """Return the key of the ESP's own field with this path, or None."""
-    names, fold = profile.names, profile.vocabulary.fold
-    keys = {fold(each): key for key, each in names.standard_fields.items()}
-    key = keys.get(fold(name))
+    names = profile.names
+    key = _standard_keys(profile).get(profile.vocabulary.fold(name))
     if key is None or not names.standard_forms:
         return key
     with suppress(NoSafeForm):

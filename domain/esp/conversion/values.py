@@ -188,6 +188,8 @@ class Values:
 
     def find_fixed(self, value: Expression) -> Literal | None:
         """Return the text that filters make of one in the code, or None if that is not known."""
+        if find_root(value) is not None:
+            return None
         reading = _Reading()
         with suppress(ByHand):
             while not isinstance(value, Literal):
