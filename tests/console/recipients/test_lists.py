@@ -6,12 +6,15 @@ import gzip
 import json
 import logging
 from collections.abc import Callable, Mapping
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from threading import Event
 from time import monotonic
 from typing import Any
 
 import pytest
 
+from recipient_fields.application.ports.recipients import RecipientReader
 from recipient_fields.domain import DataType, closest_match
 from recipient_fields.entrypoints.console import MAX_FILE_SIZE, MAX_FORM_SIZE
 from recipient_fields.entrypoints.console.pages import Pages, StaticFiles
@@ -20,7 +23,7 @@ from recipient_fields.entrypoints.console.requests import Cookies
 from recipient_fields.entrypoints.service.selection import open_recipients
 
 from ...support.growth import count_calls
-from ...support.waiting import eventually
+from ...support.waiting import TIMEOUT
 from ..browser import ORIGIN, Browser, Response
 from ..conftest import Console
 
@@ -302,21 +305,33 @@ def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
     assert reason in upload("tier\n" + "x\n" * 100, REJECTS).text
 
 
-@pytest.mark.slow
-def test_a_process_checks_one_list_at_a_time(console: Console, upload: Upload):
-    other = _upload_as(console, console.signed_in("erin@acme.example"))
-    large = "tier\n" + "x\n" * 1_000_000
-    # It is rejected itself if it begins during another check.
-    thread = Thread(target=eventually, args=(lambda: upload(large).status == 200,))
-    thread.start()
+def test_a_process_checks_one_list_at_a_time(console: Console, dana: Browser):
+    console.add_field(name="Tier")
+    is_open, may_continue = Event(), Event()
 
-    def is_rejected() -> bool:
-        response = other("tier\ngold\n")
-        return response.status == 503 and "checks another list at the moment" in response.text
+    def wait_and_open(*arguments: Any) -> AbstractContextManager[RecipientReader]:
+        is_open.set()
+        assert may_continue.wait(TIMEOUT)
+        return open_recipients(*arguments)
 
-    eventually(is_rejected, within=30)
-    thread.join()
-    assert other("tier\ngold\n").status == 200
+    pages = Pages(StaticFiles.read(), Cookies(is_secure=False), origin=None)
+    waiting = RecipientListCheck(console.core, pages, wait_and_open)
+    console.app.add_route("/console/o/{organization_id:id}/fields/waiting-check", waiting)
+    first = _upload_as(console, dana, "waiting-check")
+    second = _upload_as(console, console.signed_in("erin@acme.example"), "waiting-check")
+
+    with ThreadPoolExecutor() as threads:
+        checked = threads.submit(first, "tier\ngold\n")
+        try:
+            assert is_open.wait(TIMEOUT)
+            rejected = second("tier\ngold\n")
+        finally:
+            may_continue.set()
+        assert checked.result().status == 200
+
+    assert rejected.status == 503
+    assert "checks another list at the moment" in rejected.text
+    assert second("tier\ngold\n").status == 200
 
 
 def test_no_value_is_logged(upload: Upload, caplog: pytest.LogCaptureFixture):
