@@ -33,7 +33,10 @@ Request: TypeAlias = Callable[[], object]
 
 MAX_SECONDS = 2.0
 USUAL_SECONDS = 0.14
-"""The CPU seconds of the fixed work where 2 s are the limit. It took 0.2 s while requests took 44 % more."""
+"""The CPU seconds of the fixed work on the machine for which 2 s are the limit.
+
+The same work took 0.2 s there while each request took 44 % more.
+"""
 MAX_MEBIBYTES = 100
 LENGTH = 1_000_000
 """The number of characters of content over HTTP, counted once per integration."""
