@@ -449,7 +449,12 @@ def has_default_tag(profile: Profile) -> bool:
 
 def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
     insertion = profile.insertion
-    usual = OtherDefault(insertion.with_default, insertion.source, insertion.default_also_replaces)
+    usual = OtherDefault(
+        insertion.with_default,
+        insertion.source,
+        insertion.default_also_replaces,
+        insertion.default_caveat,
+    )
     for each in (usual, *insertion.other_defaults):
         code = each.code.replace("EXPRESSION", SLOT).replace("DEFAULT", DEFAULT)
         expression = read_output(profile, code)

@@ -694,8 +694,6 @@ def test_a_block_with_a_value_and_a_text_is_a_default(read, write, source, expec
         ("customerio", "{{ customer.city | default: 'x y' }}"),
         ("brevo", '{{ contact.CITY | default : "x y" }}'),
         ("brevo", "{{ contact.CITY|default:'x y' }}"),
-        ("sendgrid", '{{insert city "default=x y"}}'),
-        ("sendgrid", "{{insert city 'default=x y'}}"),
         ("iterable", '{{defaultIfEmpty city "x y"}}'),
         ("onesignal", "{{ city | default: 'x y' }}"),
     ],
@@ -710,21 +708,30 @@ def test_each_form_of_a_default_is_read(read, source):
 
 
 @pytest.mark.parametrize(
-    ("source", "caveat"),
+    ("read", "source", "caveat"),
     [
-        ("{{ contact.city|default('x') }}", "does not show the default instead of an empty text"),
         (
-            "{% if contact.n > 3 %}{% endif %}{{ contact.n|default('x', true) }}",
+            *("hubspot", "{{ contact.city|default('x') }}"),
+            "does not show the default instead of an empty text",
+        ),
+        (
+            *("hubspot", "{% if contact.n > 3 %}{% endif %}{{ contact.n|default('x', true) }}"),
             "HubSpot shows the default instead of 0, too.",
         ),
         (
-            "{% if contact.n > 3 %}{% endif %}{{ contact.n or 'x' }}",
+            *("hubspot", "{% if contact.n > 3 %}{% endif %}{{ contact.n or 'x' }}"),
             "HubSpot shows the default instead of 0, too.",
+        ),
+        *(
+            ("sendgrid", code, "does not document whether it shows the default instead of an empty")
+            for code in ('{{insert city "default=x y"}}', "{{insert city 'default=x y'}}")
         ),
     ],
 )
-def test_a_default_of_hubspot_names_the_values_that_differ(source, caveat):
-    converted = convert(source, read="hubspot", write="portable")
+def test_a_default_names_the_values_that_differ(read, source, caveat):
+    options = ConversionOptions(bare="field")
+
+    converted = convert(source, read=read, write="portable", options=options)
 
     assert caveat in str(converted.tags[-1].reasons)
 
@@ -1185,7 +1192,7 @@ def test_a_block_around_an_assignment_by_hand_stays_with_it(esp, block, target):
         ("klaviyo", "mailchimp", "a{{ x }} {{recipient.city}}b"),
     ],
 )
-def test_text_that_is_not_read_as_code_stays_text(source, target, expected):
+def test_text_in_a_block_that_is_not_read_as_code_stays_text(source, target, expected):
     name = "verbatim" if source == "klaviyo" else "raw"
     text = f"a{{% {name} %}}{{{{ x }}}} {{{{recipient.city}}}}{{% end{name} %}}b"
 
@@ -1193,6 +1200,28 @@ def test_text_that_is_not_read_as_code_stays_text(source, target, expected):
 
     assert converted.content == expected
     assert converted.counts[Outcome.CONVERTED] == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        (
+            "klaviyo",
+            "sendgrid",
+            "a{% verbatim %}{{ x }}, {{y}}{% endverbatim %}",
+            r"a\{{ x }}, \{{y}}",
+        ),
+        ("braze", "iterable", "a {%- raw -%} {{ x }} {%- endraw -%} b", r"a \{{ x }} b"),
+        ("sendgrid", "iterable", r"a\{{ x }}b", r"a\{{ x }}b"),
+        ("sendgrid", "braze", r"a\{{ x }}b", "a{% raw %}{{ x }}{% endraw %}b"),
+        ("sendgrid", "mailchimp", r"a\{{ x }}b", "a{{ x }}b"),
+    ],
+)
+def test_a_backslash_makes_a_tag_of_handlebars_text(source, target, text, expected):
+    converted = convert(text, read=source, write=target)
+
+    assert converted.content == expected
+    assert converted.counts[Outcome.CONVERTED] == len(converted.tags) == 1
 
 
 def test_a_name_of_handlebars_that_begins_with_a_hyphen_removes_no_white_space():
@@ -1256,16 +1285,16 @@ def test_a_name_with_capital_letters_has_the_key_of_its_words(name):
     assert converted.content == "{{${first_name}}}"
 
 
-@pytest.mark.parametrize("target", ["iterable", "sendgrid", "portable"])
 @pytest.mark.parametrize(
     ("source", "text"),
     [
         ("braze", "a {%- raw -%} {{ x }} {%- endraw -%} b"),
         ("klaviyo", "a{% verbatim %}{{ x }}{% endverbatim %}b"),
+        ("sendgrid", r"a\{{ x }}b"),
     ],
 )
-def test_text_that_the_target_can_only_read_as_code_stays_by_hand(source, text, target):
-    converted = convert(text, read=source, write=target)
+def test_text_that_content_can_only_have_as_code_stays_by_hand(source, text):
+    converted = convert(text, read=source, write="portable")
 
     assert converted.content == text
     assert "would be read as code" in by_hand(converted)[0][1]
