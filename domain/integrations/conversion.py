@@ -78,10 +78,7 @@ _IS_CONTENT = "This text is code of content. Remove it, or write it in another w
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
-_HABIT = (
-    "`{name}` is read as {key}, because accounts at {title} usually have such a field. Compare it"
-    " with the account."
-)
+_HABIT = "`{name}` is read as {key}, which accounts at {title} usually have. Check the account."
 _SHORT = (
     "The name {name} of {key} at {title} is assumed. Compare it with the account, or give another"
     " key in a file of names, as in `{line}`."

@@ -249,13 +249,15 @@ def convert_command(
     is 3 if there are any, and otherwise 0. It is 1 if a template can't be converted: this one is
     reported, and the others are converted.
 
-    Between Braze, Customer.io and OneSignal, filters and variables that content lacks are copied.
+    Between Braze, Customer.io and OneSignal, filters, variables and loops that content lacks are
+    copied.
 
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.
     """
-    needs_folder = out is None and not as_json
-    found = _find_templates(templates or (STANDARD_INPUT,), out, include, needs_folder=needs_folder)
+    found = _find_templates(templates or (STANDARD_INPUT,), out, include)
+    if out is None and not as_json and len(found) != 1:
+        raise click.UsageError("Add --out FOLDER for several templates.")
     if source is None:
         raise _propose(found)
     files_of_texts = {"names": _TextFile.read(names), "values": _TextFile.read(values)}
@@ -289,7 +291,7 @@ def convert_command(
             failed.append({"name": template.name, "violations": violations})
         progress.note(f"{number:,} of {counted(len(found), 'template')}")
     if as_json:
-        documents = [render_conversion(each, name=e.name) for e, _, each in conversions]
+        documents = (render_conversion(each, name=e.name) for e, _, each in conversions)
         print_json([*documents, *failed])
     else:
         for template, _, each in conversions:
@@ -319,20 +321,16 @@ def convert_command(
 
 
 def _find_templates(
-    names: Sequence[str], out: str | None, include: Sequence[str], *, needs_folder: bool
+    names: Sequence[str], out: str | None, include: Sequence[str]
 ) -> Sequence[_Template]:
     """Return the templates of the arguments."""
     # Unlike `resolve`, this raises nothing for a link in a circle.
     results = None if out is None else Path(os.path.realpath(out))
     found = [each for name in names for each in _list_templates(name, results, include)]
-    if needs_folder and len(found) != 1:
-        raise click.UsageError("Add --out FOLDER for several templates.")
     ((target, count),) = Counter(each.target for each in found).most_common(1)
     if count > 1:
-        raise click.UsageError(
-            f"Two templates have the name {one_line(str(target))}. Convert them in two calls, with"
-            " two folders."
-        )
+        name = one_line(str(target))
+        raise click.UsageError(f"Two templates have the name {name}. Convert them in two calls.")
     return found
 
 

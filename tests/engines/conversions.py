@@ -209,6 +209,14 @@ DIALECTS: Mapping[Esp, Dialect] = {
                 "{{ VALUE | replace: 'o', '0' | default: 'x' }}",
                 '{% assign y = VALUE | split: " " %}{{ y[0] }}',
                 "{% assign y = VALUE %}{{ y | slice: 0, 2 }}{{ y | truncatewords: 1 }}",
+                (
+                    "{% assign y = VALUE | split: 'o' %}{%- for z in y -%} {{ z | upcase }}"
+                    "{% unless forloop.last %}, {% endunless %}{% else %}-{% endfor %}"
+                ),
+                (
+                    "{% assign y = VALUE | split: '' %}{% for z in y limit: 3 offset: 1 %}"
+                    "{{ forloop.index }}{% if z == 'o' %}0{% else %}{{ z }}{% endif %}{% endfor %}"
+                ),
             ),
             "shown_numbers": (
                 *("{{ VALUE | round: 1 }}", "{{ VALUE | divided_by: 2.5 | ceil }}"),

@@ -83,10 +83,7 @@ _NO_VALUES: frozenset[Falsy] = frozenset()
 _FLAGS = {Falsy.MISSING, Falsy.FALSE, Falsy.WHITE_SPACE}
 """The values that must have the same meaning, also if the type of a field is not known."""
 
-_SEVERAL = (
-    "No source establishes what {title} does with several tests in one tag. Write a block for each"
-    " of them."
-)
+_SEVERAL = "No source says how {title} reads several tests in one tag. Write a block for each."
 _UNKNOWN_TYPE = "No tag shows the type of {key}. "
 _GIVE_TYPE = "Give it, or write the condition."
 _PRESENT = "This code reads {values} in {{key}} as a value, and {{title}} as none."

@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import frozen
 
 from ...content import Surface, WarningCode
+from ...fields.values import DataType
 from ..errors import NotExpressible
 from ..languages.conditions import Feature
 from ..languages.liquid import write_value
 from ..languages.tree import Expression, Filtered, Operation, Path
 from ..profiles.profile import Escaping, Profile
 
-_READS, _READS_FIELD = " | expression}}", "{{recipient."
+_READS, READS_FIELD = " | expression}}", "{{recipient."
+STATE = "forloop"
+"""The variable of Liquid with the state of a loop."""
 _TEXTS = "{title} stores numbers, true and false as texts, and this code reads them as texts."
 
 
@@ -46,7 +49,7 @@ class Copies:
         if not names <= self.filters.keys():
             raise NotExpressible("The other ESP may not have these filters.")
         code = write_value(value, quote, write_path)
-        if isinstance(value, Operation) and _READS_FIELD in code and self._has_texts_only:
+        if isinstance(value, Operation) and READS_FIELD in code and self._has_texts_only:
             raise NotExpressible("The comparison of a text with a number stops the message.")
         return code
 
@@ -64,8 +67,11 @@ class Copies:
         if isinstance(value, Filtered):
             found = dict.fromkeys(self.filters[each.name] for each in value.filters)
             yield from (each.format(title=title) for each in found if each)
-        elif _READS_FIELD in code and self._has_texts_only:
+        elif READS_FIELD in code and self._has_texts_only:
             yield _TEXTS.format(title=title)
+        shown = target.insertion.shown_forms.get(DataType.NUMBER)
+        if is_shown and shown is not None and isinstance(value, Path) and STATE not in value.parts:
+            yield shown
         missing = target.insertion.missing_value
         is_read = is_shown and _READS in code
         if is_read and missing is not None and re.search(missing.pattern, code):

@@ -50,7 +50,7 @@ from ..profiles.profile import Profile, Syntax, SystemCode
 from ..recognition.words import TagRole, Words
 from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
-from .copies import Copies, write_reference
+from .copies import READS_FIELD, STATE, Copies, write_reference
 from .outcomes import ByHand, Outcome, enclose
 from .source_fields import OTHER_ROLES, LoopItem, SourceFields
 from .values import RAW_HTML, UNCHANGED, Values, has_default_tag, quoted
@@ -59,10 +59,7 @@ _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
 )
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
-_OTHER_TAG = (
-    "`{name}` is a tag of {title}, and content has none that means the same. Remove it, or write it"
-    " for the other ESP."
-)
+_OTHER_TAG = "`{name}` is a tag of {title} that content lacks. Remove it, or write the other ESP's."
 _SECTION = (
     "`{tag}` shows its text for each item of a list, or for a value that is set. Write this block"
     " with `#each` or `#if`."
@@ -70,6 +67,7 @@ _SECTION = (
 _LINES = "This tag contains a tag in each line. Write each line as a tag of its own first."
 _WITH = "Content reads no names in an object. Write whole paths without this block, as in `a.b`."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
+_LOCAL = "This reads the variable `{name}`, and content has none. Write it for the other ESP."
 _STAYING = (
     "Other tags read the variable `{name}`, and its value can't be copied. Write this tag for the"
     " other ESP."
@@ -318,7 +316,8 @@ class Reader:
 
     def _output(self, node: Output | Opaque) -> None:
         shown = _without_place(self.profile, node)
-        if shown in _dropped(self.profile):
+        following = _dropped(self.profile).get(shown)
+        if following is not None and self.text.startswith(following, node.end):
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
@@ -517,6 +516,8 @@ class Reader:
     def _copied_path(self, path: Path) -> str:
         """Return a variable, or the expression of a field. Raises: ByHand, NotExpressible."""
         match path.parts:
+            case ("forloop", str() as member) if self._is_variable(STATE):
+                return f"{STATE}.{member}"
             case (str() as name, *members) if self._is_variable(name):
                 if self._variables[name] is None:
                     raise ByHand(_VARIABLE.format(name=name))
@@ -549,7 +550,7 @@ class Reader:
                     return found
                 if isinstance(found, Path):
                     return Path((*found.parts, *members))
-                raise ByHand(_VARIABLE.format(name=name))
+                raise ByHand((_VARIABLE if found is None else _LOCAL).format(name=name))
             case Path(("@", "root", str() as name, *_) | ("..", *_, str() as name)) if (
                 self._variables.get(self._fold(name), value) is None
             ):
@@ -702,23 +703,45 @@ class Reader:
         return None
 
     def _loop(self, node: Loop) -> None:
-        """Convert a loop over a list of event data. Raises: ByHand."""
+        """Convert a loop over a list of event data, or copy another one. Raises: ByHand."""
+        names = {each: f"{each} {node.start}" for each in node.variables}
+        variables: dict[str, Expression | None] = {each: Path((names[each],)) for each in names}
+        caveats: Sequence[str] = ()
+        try:
+            item = self._find_item(node, names)
+            opening, closing = f"#each {item.items} as {item.variable}", "/each"
+        except ByHand as reason:
+            opening, caveats = self._copy_loop(node, reason)
+            item, closing = None, "endfor"
+            variables = dict.fromkeys((*names, STATE), _STAYS)
+        # A round can read what the one before has set, and the code after it what the last one has.
+        before = self._variables
+        for name in map(self._fold, self._list_set(node)):
+            before[name] = _STAYS if name in before else self._unset
+        self._variables = before.new_child(variables)
+        tags = [(opening, caveats), *[("else", ())] * (len(node.branches) - 1)]
+        self._branches(node, tags, closing, item, is_copied=item is None)
+        self._variables = before
+
+    def _find_item(self, node: Loop, names: Mapping[str, str]) -> LoopItem:
+        """Return the item of a loop that content has. Raises: ByHand."""
         has_test = any(each.test is not None for each in node.branches)
         if node.options or has_test or len(node.variables) > 1:
             raise ByHand(_LOOP)
         if len(self.fields.loops) >= MAX_LOOP_DEPTH:
             raise ByHand(_DEPTH)
-        names = {each: f"{each} {node.start}" for each in node.variables}
-        item = self.fields.find_item(self._resolve(node.items), names)
-        # A round can read what the one before has set, and the code after it what the last one has.
-        before = self._variables
-        for name in map(self._fold, self._list_set(node)):
-            before[name] = _STAYS if name in before else self._unset
-        self._variables = before.new_child({each: Path((names[each],)) for each in names})
-        tags: list[tuple[str, Sequence[str]]] = [(f"#each {item.items} as {item.variable}", ())]
-        tags += [("else", ())] * (len(node.branches) - 1)
-        self._branches(node, tags, "/each", item)
-        self._variables = before
+        return self.fields.find_item(self._resolve(node.items), names)
+
+    def _copy_loop(self, node: Loop, reason: ByHand) -> tuple[str, Sequence[str]]:
+        """Return the opening of a loop over another list, and its caveats. Raises: the reason."""
+        items, caveats = self._copy(node, node.items, reason)
+        opening = f"for {node.variables[0]} in {items}"
+        for name, value in node.options:
+            copy = "" if value == _TRUE else f": {self._copy(node, value, reason)[0]}"
+            opening += f" {name}{copy}"
+        if READS_FIELD in opening:
+            raise reason  # The target can have a text instead of a list or a number.
+        return opening, caveats
 
     def _branches(
         self,
@@ -977,10 +1000,11 @@ def _without_place(profile: Profile, node: Node) -> Expression | Node:
 
 
 @cache
-def _dropped(profile: Profile) -> Collection[Expression | Node]:
-    """Return the tags that have no meaning at other ESPs, without their places."""
+def _dropped(profile: Profile) -> Mapping[Expression | Node, str]:
+    """Return the tags that have no meaning at other ESPs, and the text that must follow each."""
     codes = () if profile.dropped is None else profile.dropped.tags
-    return {_without_place(profile, read_tree(profile, code)[0]) for code in codes}
+    nodes = [(read_tree(profile, code)[0], code) for code in codes]
+    return {_without_place(profile, node): code[node.end :] for node, code in nodes}
 
 
 @cache

@@ -82,10 +82,7 @@ _JOINED = (
 )
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
 _FORMAT = "Content has no date like `{}`. Write this tag for the other ESP."
-_DEFAULT = (
-    "Defaults of content are texts, and this one is no text. Write this tag as a condition first,"
-    " which shows the default in its `else`."
-)
+_DEFAULT = "Defaults of content are texts. Write a condition first, with this one in its `else`."
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
 
 _Step: TypeAlias = Filter | str

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 
 class Special(Enum):
@@ -22,9 +22,12 @@ class Special(Enum):
 
 @frozen
 class Literal:
-    """A value that is written in the code. None is null, whatever its word in the language."""
+    """A value that is written in the code. None is null, whatever its word in the language.
 
-    value: str | float | bool | Special | None
+    1 is another value than true, and 0 than false: Liquid reads both numbers as true.
+    """
+
+    value: str | float | bool | Special | None = field(eq=lambda each: (type(each) is bool, each))
 
 
 @frozen

@@ -230,7 +230,11 @@ PROFILE = Profile(
         name="ARCHIVE_PAGE", opening="*|IFNOT:ARCHIVE_PAGE|*", closing="*|END:IF|*"
     ),
     dropped=Dropped(
-        tags={"*|MC_PREVIEW_TEXT|*": "the code of templates that Mailchimp exports"},
+        tags={
+            "*|MC_PREVIEW_TEXT|*": "the code of templates that Mailchimp exports",
+            # The title of the archive's page: mail programs show the subject itself.
+            "*|MC:SUBJECT|*</title>": _TEMPLATES,
+        },
         attributes=dict.fromkeys(
             (
                 *("mc:allowdesigner", "mc:allowtext", "mc:edit", "mc:hideable", "mc:label"),

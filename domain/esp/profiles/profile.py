@@ -490,7 +490,8 @@ class SystemCode:
 class Dropped:
     """Code with a meaning only in the editor or the campaigns of the ESP, and its sources.
 
-    `tags` are complete tags, and `attributes` those of HTML, by their names.
+    `tags` are complete tags, also with the text that must follow them, and `attributes` those of
+    HTML, by their names.
     """
 
     tags: Mapping[str, str] = {}
