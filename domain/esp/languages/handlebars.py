@@ -61,6 +61,8 @@ _SUBSTITUTION = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _OPENING = re.compile(r"\{\{")
+_ESCAPED = re.compile(r"(?<=\\)(?<!\\\\)\{\{(?:(?>(?:(?!\{\{|\}\}).)*)\}\})?", re.DOTALL)
+"""A tag after one backslash, or its beginning if another tag begins before its end."""
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )
@@ -142,12 +144,12 @@ class _Reader:
     _text: str
     _ends: Ends
 
-    def tag(self, opening: re.Match[str]) -> Statement | None:
+    def tag(self, opening: re.Match[str]) -> Statement:
         """Return the tag that begins here. One backslash before it makes it text."""
         start = opening.start()
-        backslashes = self._text[max(0, start - 2) : start]
-        if backslashes.endswith("\\") and backslashes != "\\\\":
-            return None
+        escaped = _ESCAPED.match(self._text, start)
+        if escaped is not None:
+            return Raw(start - 1, escaped.end(), start, escaped.end())
         tag = _TAG.match(self._text, start)
         if tag is None:  # The pattern matches the two braces, whatever follows.
             return Unread(start, start + 2, "This tag has no end.")
