@@ -78,6 +78,10 @@ _IS_CONTENT = "This text is code of content. Remove it, or write it in another w
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
+_HABIT = (
+    "`{name}` is read as {key}, because accounts at {title} usually have such a field. Compare it"
+    " with the account."
+)
 _SHORT = (
     "The name {name} of {key} at {title} is assumed. Compare it with the account, or give another"
     " key in a file of names, as in `{line}`."
@@ -563,6 +567,9 @@ class _Conversion:
         for profile, each in used:
             if each in profile.names.differing_values:
                 yield profile.names.differing_values[each].format(title=profile.title)
+        conventional = map(source.vocabulary.fold, source.names.conventional)
+        if source.vocabulary.fold(name) in conventional and not used_field.is_given:
+            yield _HABIT.format(name=name, key=key, title=source.title)
 
     def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
         """Yield the tags with their results: each statement, if a tag has several."""

@@ -59,11 +59,15 @@ _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
 )
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
-_OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
+_OTHER_TAG = (
+    "`{name}` is a tag of {title}, and content has none that means the same. Remove it, or write it"
+    " for the other ESP."
+)
 _SECTION = (
     "`{tag}` shows its text for each item of a list, or for a value that is set. Write this block"
     " with `#each` or `#if`."
 )
+_LINES = "This tag contains a tag in each line. Write each line as a tag of its own first."
 _WITH = "Content reads no names in an object. Write whole paths without this block, as in `a.b`."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
 _STAYING = (
@@ -302,6 +306,8 @@ class Reader:
             case Opaque(name="", start=start, nodes=(*_,)):
                 tag = self.text[start : self.text.index("}}", start) + 2]
                 raise ByHand(_SECTION.format(tag=tag))
+            case Opaque(name="liquid"):
+                raise ByHand(_LINES)
             case Opaque(name="with") if self.profile.vocabulary.syntax is Syntax.HANDLEBARS:
                 raise ByHand(_WITH)
             case Opaque(branches=(first, *others)):
