@@ -250,6 +250,8 @@ class _Conversion:
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
         )
+        self._stripped: Mapping[tuple[int, int], None] = {}
+        """The places of text that the source does not show."""
         violation = character_violation(text)
         if violation is not None:
             raise InvalidContent([self._lines.position(0).locate(violation)])
@@ -269,6 +271,9 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
+        find_stripped = self._source.adjacent_text.find_stripped
+        if find_stripped is not None and not self._is_html:
+            self._stripped = dict.fromkeys(find_stripped(self._text, tags))
         parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
         is_broken = any(each.is_alone for each in find_unread(nodes))
         # The types that later tags show apply to earlier ones.
@@ -348,6 +353,7 @@ class _Conversion:
         *,
         is_broken: bool,
     ) -> Reader:
+        places = {**self._stripped, **self._texts}
         reader = Reader(
             text=self._text,
             lines=self._lines,
@@ -359,7 +365,7 @@ class _Conversion:
             html=self._html,
             given=self._given,
             refused=self._refused,
-            texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
+            texts=[(*place, places[place]) for place in sorted(places)],
             parts=parts,
             is_broken=is_broken,
             copied=frozenset(self._copied),

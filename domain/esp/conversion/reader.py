@@ -149,7 +149,8 @@ class Reader:
     """Reads one template. `profile` is that of the source. `target` is None for content.
 
     `refused` are the tags that are by hand, by their offsets, and why.
-    `texts` are places outside of tags that stay as they are, or are dropped, in order.
+    `texts` are places outside of tags that stay as they are, or are dropped, in order. The source
+    does not show those without a result.
 
     `values` are the texts of links, the sender and the year that are given. `parts` are the tags
     with several statements, by the offset of each but the first. `is_broken` is whether a tag is
@@ -166,7 +167,7 @@ class Reader:
     html: Html
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
-    texts: Sequence[tuple[int, int, Result]] = ()
+    texts: Sequence[tuple[int, int, Result | None]] = ()
     parts: Mapping[int, Tag] = field(factory=dict)
     is_broken: bool = False
     copied: Collection[str] = ()
@@ -267,9 +268,10 @@ class Reader:
         last = bisect_left(self.texts, node.end, key=itemgetter(0))
         for start, end, result in self.texts[index:last]:
             self._add(self.text[offset:start], offset)
-            if result.outcome is Outcome.BY_HAND:
-                self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
-            self.results[start] = result
+            if result is not None:
+                if result.outcome is Outcome.BY_HAND:
+                    self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
+                self.results[start] = result
             offset = end
         self._add(self.text[offset : node.end], offset)
 

@@ -7,7 +7,7 @@ outside of a block), `@` before the name of a variable, or `[[]]` for a feed of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from attrs import frozen
@@ -66,6 +66,8 @@ _ESCAPED = re.compile(r"(?<=\\)(?<!\\\\)\{\{(?:(?>(?:(?!\{\{|\}\}).)*)\}\})?", r
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )
+_SHOWS_NOTHING = re.compile(r"\{\{~?(?:[#/^!>]|\s*else(?![\w$-]))")
+_END_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 _ELSE = re.compile(r"\s*else(?![\w$-])")
 _END_OF_COMMENT = re.compile(r"\}\}")
 _END_OF_LONG_COMMENT = re.compile(r"--~?\}\}")
@@ -127,6 +129,25 @@ def _substitution(tag: re.Match[str]) -> Output | Tag:
     certainty = Certainty.CODE if tag["asm"] else Certainty.POSSIBLE
     output = Output(start, end, Path((tag["asm"] or tag["value"] or tag["link"],)))
     return Tag(start, end, (output,), certainty)
+
+
+def find_stripped(text: str, tags: Iterable[Tag]) -> Iterator[tuple[int, int]]:
+    """Yield the places of white space that is not shown, because its line has only a tag.
+
+    The tag is one that shows nothing itself: of a block, or a comment.
+    """
+    offset, is_new_line = 0, True
+    for tag in tags:
+        before = text[offset : tag.start]
+        rest = before.rstrip(" \t")
+        is_new_line = rest.endswith("\n") or (is_new_line and not rest)
+        after = _END_OF_LINE.match(text, tag.end)
+        if is_new_line and after is not None and _SHOWS_NOTHING.match(text, tag.start):
+            yield offset + len(rest), tag.start
+            yield after.span()
+            offset = after.end()
+        else:
+            offset, is_new_line = tag.end, False
 
 
 @frozen
