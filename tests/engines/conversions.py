@@ -214,7 +214,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
                     "{% unless forloop.last %}, {% endunless %}{% else %}-{% endfor %}"
                 ),
                 (
-                    "{% assign y = VALUE | split: '' %}{% for z in y limit: 3 offset: 1 %}"
+                    "{% assign y = VALUE | split: '' %}{% for z in y reversed limit: 3 offset: 1 %}"
                     "{{ forloop.index }}{% if z == 'o' %}0{% else %}{{ z }}{% endif %}{% endfor %}"
                 ),
             ),

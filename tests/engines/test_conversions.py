@@ -160,7 +160,7 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
     if "stores numbers, true and false as texts" in caveat:
         return any(isinstance(value, bool) for value in recipient.values())
     if caveat.startswith("LiquidJS also writes ..."):
-        return any(isinstance(value, str) for value in recipient.values())
+        return bool(missing) or any(isinstance(value, str) for value in recipient.values())
     if caveat.startswith("LiquidJS does not encode"):
         return any("'" in str(value) for value in recipient.values())
     return False

@@ -59,7 +59,7 @@ SHARED: Mapping[str, str] = {
         words("first last"), "LiquidJS reads a text as the list of its characters here."
     ),
     "divided_by": "LiquidJS divides 3 by 2 to 1.5, and Ruby's Liquid to 1. Write 2.0.",
-    "truncatewords": "LiquidJS also writes ... after a text with exactly this number of words.",
+    "truncatewords": "LiquidJS also writes ... after exactly this number of words: 1 if missing.",
     "url_encode": "LiquidJS does not encode !'()*, as in o'neil (work).",
 }
 """The filters that Ruby's Liquid and LiquidJS have, and the values for which they differ."""

@@ -15,7 +15,8 @@ const CONDITION = String.raw`${COMPARISON}(?:\s+(?:and|or)\s+${COMPARISON})*`;
 const FILTERS = String.raw`(?:\s*\|\s*\w+(?::\s*${OPERAND}(?:\s*,\s*${OPERAND})*)?)*`;
 const TAG = new RegExp(
   String.raw`^(?:(?:if|elsif|unless)\s+${CONDITION}|else|endif|endunless` +
-    String.raw`|for\s+[A-Za-z_]\w*\s+in\s+${PATH}|endfor` +
+    String.raw`|for\s+[A-Za-z_]\w*\s+in\s+${PATH}(?:\s+reversed)?` +
+    String.raw`(?:\s+(?:limit|offset):\s*${OPERAND})*|endfor` +
     String.raw`|assign\s+[A-Za-z_]\w*\s*=\s*${OPERAND}${FILTERS})$`,
 );
 const OUTPUT = new RegExp(`^${OPERAND}${FILTERS}$`);
