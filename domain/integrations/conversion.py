@@ -15,7 +15,7 @@ from ..conditions import LocatedViolation
 from ..conditions.literals import to_scalar
 from ..conditions.tree import condition_keys
 from ..content import Content, ContentWarning, InvalidContent, Surface, read_content
-from ..content.checks import find_violations
+from ..content.checks import require_fields
 from ..content.errors import MAX_VIOLATIONS
 from ..content.html import Html, Kind
 from ..content.resolution import EMAIL_KEY, FieldResolver
@@ -450,9 +450,7 @@ class _Conversion:
                 codes, written_for = self._with_short_names(codes, written_for)
         if written_for is None:
             resolver = FieldResolver(codes.names.by_key, explain_key=codes.names.explain_key)
-            violations = find_violations(content, resolver)
-            if violations:
-                raise InvalidContent(violations)
+            require_fields(content, resolver)
             return content.source, content.warnings
         variables = {*reader.kept_variables.values(), *reader.copied}
         violations = [*self._find_overwritten(content, variables)]
