@@ -15,12 +15,9 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
-    Author,
     DataType,
     FieldDraft,
-    IntegrationId,
     OrganizationId,
-    sync_channel,
 )
 
 from ...support.command_line import CommandLine, Run, Script
@@ -133,15 +130,6 @@ def test_the_number_of_hidden_violations_is_shown(check: Callable[..., Run]) -> 
         "… and 2 more violations.",
     ]
     assert lines[-1].split() == ["tier", "unknown_value", "102"]
-
-
-def test_the_header_can_have_the_names_of_an_esp(
-    check: Callable[..., Run], core: Core, acme: OrganizationId
-) -> None:
-    draft = FieldDraft(name="First name", data_type=DataType.NUMBER, esp_field_name="FNAME")
-    core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)
-    checked = check("FNAME\n1\nx\n", "--integration", "7")
-    assert checked.out.startswith("list.csv:3: first_name: ")
 
 
 def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check: Callable[..., Run]) -> None:
