@@ -186,15 +186,13 @@ def export_body(content: Content, target: Target, options: ExportOptions) -> byt
     members: dict[str, object] = {
         "content": content.source,
         **_target(target),
+        "surface": options.surface and options.surface.value,
         "raw": options.raw,
         "strict": options.strict,
         "literals": list(options.literals),
+        "sent_by": options.sent_by,
     }
-    if options.surface is not None:
-        members["surface"] = options.surface.value
-    if options.sent_by is not None:
-        members["sent_by"] = options.sent_by
-    return _encode(members)
+    return _encode(_without_nulls(members))
 
 
 def conversion_body(
@@ -216,7 +214,7 @@ def conversion_body(
         "sent_by_source": options.sent_by_source,
         "bare": options.bare and options.bare.value,
     }
-    return _encode({name: value for name, value in members.items() if value is not None})
+    return _encode(_without_nulls(members))
 
 
 def preview_body(
@@ -231,17 +229,16 @@ def preview_body(
     require_type(Mapping | None, event=event)
     recipient = {key: _text_of_date(value) for key, value in values.items()}
     violations = [v for key, value in recipient.items() for v in _not_json(value, (key,))]
+    violations += [] if event is None else _not_json(event, ("event",))
     if violations:
         raise InvalidRecipient(violations)
-    members: dict[str, object] = {"content": content.source, "recipient": recipient}
-    if event is not None:
-        violations = _not_json(event, ("event",))
-        if violations:
-            raise InvalidRecipient(violations)
-        members["event"] = event
-    if surface is not None:
-        members["surface"] = Surface(surface).value
-    return _encode(members)
+    members = {
+        "content": content.source,
+        "recipient": recipient,
+        "event": event,
+        "surface": None if surface is None else Surface(surface).value,
+    }
+    return _encode(_without_nulls(members))
 
 
 def compilation_body(
@@ -310,9 +307,13 @@ def history_parameters(query: HistoryQuery) -> str | None:
     return _query_string(values)
 
 
+def _without_nulls(members: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
 def _query_string(values: Mapping[str, object]) -> str | None:
     """Return the query string without the values that are None, or None if it is too long."""
-    parameters = urlencode({name: value for name, value in values.items() if value is not None})
+    parameters = urlencode(_without_nulls(values))
     return parameters if len(parameters) <= _MAX_QUERY else None
 
 

@@ -18,6 +18,7 @@ from attrs import Factory, evolve, frozen
 
 from recipient_fields.application import FieldCodeDocument, FieldDocument, NotJson
 from recipient_fields.application.content.code_documents import FieldCodeListDocument
+from recipient_fields.application.content.conversions import ConvertedTagDocument
 from recipient_fields.application.documents.conversion import parse_document
 from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.application.esp.documents import IntegrationListDocument
@@ -187,20 +188,12 @@ class _ExportedContent:
 
 
 @frozen
-class _ConvertedTag:
-    line: int
-    column: int
-    tag: str
-    reasons: list[str]
-
-
-@frozen
 class _Conversion:
     content: str
     tags: dict[str, int]
-    by_hand: list[_ConvertedTag]
-    caveats: list[_ConvertedTag]
-    dropped: list[_ConvertedTag]
+    by_hand: list[ConvertedTagDocument]
+    caveats: list[ConvertedTagDocument]
+    dropped: list[ConvertedTagDocument]
     fields: list[UsedField]
     unused_names: list[str]
     warnings: list[_ContentWarning]
@@ -352,7 +345,7 @@ def conversion_of(response: Response) -> Conversion:
     return Conversion(
         content=document.content,
         counts={each: document.tags.get(each.value, 0) for each in Outcome},
-        tags=tuple(sorted(tags, key=attrgetter("position.line", "position.column"))),
+        tags=tuple(sorted(tags, key=attrgetter("position"))),
         fields=tuple(document.fields),
         unused_names=tuple(document.unused_names),
         warnings=tuple(each.to_warning() for each in document.warnings),

@@ -353,7 +353,8 @@ class ContentService:
         Raises: InvalidCondition if the condition does not fit the fields.
         """
         if target is None:
-            check_condition(condition, self._fields_for(organization_id))
+            require_ids(organization_id=organization_id)
+            check_condition(condition, self._fields.all(organization_id).fields)
         else:
             require_condition(condition)
             self._with_codes(
@@ -431,11 +432,10 @@ class ContentService:
         the content has mistakes, such as code of an ESP, unless `strict` permits them. The message
         about a key that no field has says for which integrations it works.
         """
-        catalog, integrations = self._read_catalog(organization_id)
-        names = EspNames(catalog.fields, integrations, self.profiles)
+        names, _ = self.read_names(organization_id)
         return check_content(
             content,
-            catalog.fields,
+            names.fields,
             explain_key=names.explain_key,
             strict=strict,
             literals=literals,
@@ -579,10 +579,6 @@ class ContentService:
         if self._integrations is None:
             return self._fields.all(organization_id), ()
         return self._integrations.read_catalog(organization_id)
-
-    def _fields_for(self, organization_id: OrganizationId) -> tuple[RecipientField, ...]:
-        require_ids(organization_id=organization_id)
-        return tuple(self._fields.all(organization_id).fields)
 
 
 def _text(value: object) -> str:

@@ -45,7 +45,7 @@ Value: TypeAlias = str | bool | int | float | date | datetime
 """A text, a boolean, a number, a date, or an aware date-time with a precision of milliseconds."""
 
 
-@frozen
+@frozen(order=True)
 class TextPosition:
     """A place in a text. Lines and columns begin at 1."""
 

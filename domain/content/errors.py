@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from attrs import frozen
 
@@ -25,7 +26,7 @@ class InvalidContent(InvalidInput):
     """
 
     def __init__(self, violations: Iterable[LocatedViolation]) -> None:
-        ordered = sorted(violations, key=_place)
+        ordered = sorted(violations, key=attrgetter("position"))
         super().__init__(ordered)
         self.violations: tuple[LocatedViolation, ...] = tuple(ordered)
 
@@ -48,7 +49,3 @@ class ContentWarning:
     def position(self) -> TextPosition:
         """The line and the column."""
         return TextPosition(self.line, self.column)
-
-
-def _place(violation: LocatedViolation) -> tuple[int, int]:
-    return violation.position.line, violation.position.column

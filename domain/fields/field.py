@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 A = TypeVar("A")
+S = TypeVar("S", bound=str)
 T = TypeVar("T")
 
 FieldReference: TypeAlias = FieldId | FieldKey | str
@@ -78,16 +79,16 @@ def _at(member: str, parse: Callable[[A], T], value: A) -> T:
 # Each converter returns a parsed value as it is, because parsers of documents pass parsed values.
 
 
+def _text(kind: Callable[[str], S], member: str, text: str) -> S:
+    return _at(member, lambda value: kind(require_string(value)), text)
+
+
 def _name(text: str) -> FieldName:
-    if isinstance(text, FieldName):
-        return text
-    return _at("name", lambda value: FieldName(require_string(value)), text)
+    return text if isinstance(text, FieldName) else _text(FieldName, "name", text)
 
 
 def _key(text: str) -> FieldKey:
-    if isinstance(text, FieldKey):
-        return text
-    return _at("key", lambda value: FieldKey(require_string(value)), text)
+    return text if isinstance(text, FieldKey) else _text(FieldKey, "key", text)
 
 
 def _data_type(value: DataType | str) -> DataType:
@@ -101,15 +102,13 @@ def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
 def _insertion_code(text: str | None) -> InsertionCode | None:
     if text is None or isinstance(text, InsertionCode):
         return text
-    return _at("custom_insertion_code", lambda value: InsertionCode(require_string(value)), text)
+    return _text(InsertionCode, "custom_insertion_code", text)
 
 
 def _value_expression(text: str | None) -> ValueExpression | None:
     if text is None or isinstance(text, ValueExpression):
         return text
-    return _at(
-        "custom_value_expression", lambda value: ValueExpression(require_string(value)), text
-    )
+    return _text(ValueExpression, "custom_value_expression", text)
 
 
 def _derived_key(name: FieldName) -> FieldKey:

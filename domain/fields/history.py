@@ -29,10 +29,12 @@ from .query_members import (
     among,
     enum_members,
     invalid_member,
+    of_type,
     possible_ids,
     possible_keys,
     require_member_type,
     require_safe_integer,
+    to_sources,
 )
 from .sizes import size_difference
 from .values import FieldKey
@@ -297,20 +299,8 @@ def _limit(value: int) -> int:
     raise invalid_member(Rule.OUT_OF_RANGE, message, "limit")
 
 
-def _descending(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return require_member_type(bool, value, "descending")
-
-
 def _field_ids(values: Iterable[FieldId]) -> frozenset[FieldId]:
     return frozenset(map(FieldId, possible_ids(values, "field_ids")))
-
-
-def _keys(values: Iterable[str]) -> frozenset[FieldKey]:
-    return possible_keys(values, "keys")
-
-
-def _sources(values: Iterable[Source | str]) -> frozenset[Source]:
-    return enum_members(Source, values, "sources")
 
 
 def _operations(values: Iterable[RecordedOperation | str]) -> frozenset[RecordedOperation]:
@@ -334,12 +324,12 @@ class HistoryQuery:
     """
 
     field_ids: frozenset[FieldId] | None = field(converter=optional(_field_ids), default=None)
-    keys: frozenset[FieldKey] | None = field(converter=optional(_keys), default=None)
-    sources: frozenset[Source] | None = field(converter=optional(_sources), default=None)
+    keys: frozenset[FieldKey] | None = field(converter=optional(possible_keys), default=None)
+    sources: frozenset[Source] | None = field(converter=optional(to_sources), default=None)
     operations: frozenset[RecordedOperation] | None = field(
         converter=optional(_operations), default=None
     )
-    descending: bool = field(converter=_descending, default=False)
+    descending: bool = field(validator=of_type(bool), default=False)
     limit: int = field(converter=_limit, default=100)
     after: int | None = field(converter=optional(_sequence), default=None)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Enum
 from typing import TypeAlias
 
-from attrs import Factory, field, frozen
+from attrs import Factory, field, frozen, validators
 from attrs.converters import optional
 
 from ..errors import InvalidQuery, Rule
@@ -26,10 +26,12 @@ from .query_members import (
     enum_member,
     enum_members,
     invalid_member,
+    of_type,
     possible_ids,
     possible_keys,
     require_member_type,
     require_safe_integer,
+    to_sources,
 )
 from .values import MAX_SAFE_INTEGER, DataType, FieldKey
 
@@ -72,28 +74,12 @@ def _id(value: FieldId) -> FieldId:
     return FieldId(require_safe_integer(value, "id"))
 
 
-def _sources(values: Iterable[Source | str]) -> frozenset[Source]:
-    return enum_members(Source, values, "sources")
-
-
 def _data_types(values: Iterable[DataType | str]) -> frozenset[DataType]:
     return enum_members(DataType, values, "data_types")
 
 
-def _keys(values: Iterable[str]) -> frozenset[FieldKey]:
-    return possible_keys(values, "keys")
-
-
 def _integration_ids(values: Iterable[IntegrationId]) -> frozenset[IntegrationId]:
     return frozenset(map(IntegrationId, possible_ids(values, "integration_ids")))
-
-
-def _insertable(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return require_member_type(bool, value, "insertable")
-
-
-def _counterparts(value: bool) -> bool:  # noqa: FBT001 (a converter)
-    return require_member_type(bool, value, "counterparts")
 
 
 def _text(value: str) -> str:
@@ -104,19 +90,11 @@ def _sort(value: SortKey | str) -> SortKey:
     return enum_member(SortKey, value, "sort")
 
 
-def _descending(value: bool) -> bool:  # noqa: FBT001
-    return require_member_type(bool, value, "descending")
-
-
 def _limit(value: int) -> int:
     if require_member_type(int, value, "limit") < 1:
         message = "The limit must be at least 1. Omit it to get all fields."
         raise invalid_member(Rule.OUT_OF_RANGE, message, "limit")
     return min(value, MAX_SAFE_INTEGER)
-
-
-def _after(value: Position) -> Position:
-    return require_member_type(Position, value, "after")
 
 
 @frozen
@@ -155,19 +133,19 @@ class FieldQuery:
     or the value of `after` does not have the type that `sort` compares.
     """
 
-    sources: frozenset[Source] | None = field(converter=optional(_sources), default=None)
+    sources: frozenset[Source] | None = field(converter=optional(to_sources), default=None)
     data_types: frozenset[DataType] | None = field(converter=optional(_data_types), default=None)
-    keys: frozenset[FieldKey] | None = field(converter=optional(_keys), default=None)
+    keys: frozenset[FieldKey] | None = field(converter=optional(possible_keys), default=None)
     integration_ids: frozenset[IntegrationId] | None = field(
         converter=optional(_integration_ids), default=None
     )
-    insertable: bool | None = field(converter=optional(_insertable), default=None)
-    counterparts: bool = field(converter=_counterparts, default=True)
+    insertable: bool | None = field(validator=validators.optional(of_type(bool)), default=None)
+    counterparts: bool = field(validator=of_type(bool), default=True)
     text: str | None = field(converter=optional(_text), default=None)
     sort: SortKey = field(converter=_sort, default=SortKey.ID)
-    descending: bool = field(converter=_descending, default=False)
+    descending: bool = field(validator=of_type(bool), default=False)
     limit: int | None = field(converter=optional(_limit), default=None)
-    after: Position | None = field(converter=optional(_after), default=None)
+    after: Position | None = field(validator=validators.optional(of_type(Position)), default=None)
     folded_text: str | None = field(
         init=False,
         eq=False,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from enum import Enum
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from attrs import Attribute
 
 from ..errors import InvalidField, InvalidQuery, Rule, Violation
 from ..suggestions import closest_match
+from .origins import Source
 from .values import MAX_SAFE_INTEGER, FieldKey
 
 E = TypeVar("E", bound=Enum)
@@ -33,12 +36,17 @@ def enum_members(enum: type[E], values: Iterable[E | str], member: str) -> froze
     return frozenset(enum_member(enum, each, member) for each in _items(values, member))
 
 
-def possible_keys(values: Iterable[str], member: str) -> frozenset[FieldKey]:
-    """Return the keys without those that no field can have."""
+def to_sources(values: Iterable[Source | str]) -> frozenset[Source]:
+    """Return the sources with these values, for the member `sources`."""
+    return enum_members(Source, values, "sources")
+
+
+def possible_keys(values: Iterable[str]) -> frozenset[FieldKey]:
+    """Return the keys without those that no field can have, for the member `keys`."""
     keys = set()
-    for each in _items(values, member):
+    for each in _items(values, "keys"):
         with suppress(InvalidField):
-            keys.add(FieldKey(require_member_type(str, each, member)))
+            keys.add(FieldKey(require_member_type(str, each, "keys")))
     return frozenset(keys)
 
 
@@ -64,6 +72,15 @@ def require_member_type(expected: type[T], value: object, member: str) -> T:
         return value
     name = TYPE_NAMES.get(expected, f"a {expected.__name__}")
     raise invalid_member(Rule.TYPE, f"This must be {name}.", member)
+
+
+def of_type(expected: type[object]) -> Callable[[object, Attribute[Any], object], None]:
+    """Return the validator of a member that must have this type."""
+
+    def validate(_query: object, member: Attribute[Any], value: object) -> None:
+        require_member_type(expected, value, member.name)
+
+    return validate
 
 
 def invalid_member(rule: Rule, message: str, *path: str) -> InvalidQuery:

@@ -78,6 +78,10 @@ _IS_CONTENT = "This text is code of content. Remove it, or write it in another w
 _READ_AS_CODE = "{title} reads this text as code. {keeping}"
 _REMOVE = "Remove it, or write it in another way."
 _ASSUMED = "The name of {key} at {title} is assumed. Compare it with the account."
+_HABIT = (
+    "`{name}` is read as {key}, because accounts at {title} usually have such a field. Compare it"
+    " with the account."
+)
 _SHORT = (
     "The name {name} of {key} at {title} is assumed. Compare it with the account, or give another"
     " key in a file of names, as in `{line}`."
@@ -249,6 +253,8 @@ class _Conversion:
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
         )
+        self._stripped: Mapping[tuple[int, int], None] = {}
+        """The places of text that the source does not show."""
         violation = character_violation(text)
         if violation is not None:
             raise InvalidContent([self._lines.position(0).locate(violation)])
@@ -268,6 +274,9 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
+        find_stripped = self._source.adjacent_text.find_stripped
+        if find_stripped is not None and not self._is_html:
+            self._stripped = dict.fromkeys(find_stripped(self._text, tags))
         parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
         is_broken = any(each.is_alone for each in find_unread(nodes))
         # The types that later tags show apply to earlier ones.
@@ -347,6 +356,7 @@ class _Conversion:
         *,
         is_broken: bool,
     ) -> Reader:
+        places = {**self._stripped, **self._texts}
         reader = Reader(
             text=self._text,
             lines=self._lines,
@@ -358,7 +368,7 @@ class _Conversion:
             html=self._html,
             given=self._given,
             refused=self._refused,
-            texts=[(*place, self._texts[place]) for place in sorted(self._texts)],
+            texts=[(*place, places[place]) for place in sorted(places)],
             parts=parts,
             is_broken=is_broken,
             copied=frozenset(self._copied),
@@ -557,6 +567,9 @@ class _Conversion:
         for profile, each in used:
             if each in profile.names.differing_values:
                 yield profile.names.differing_values[each].format(title=profile.title)
+        conventional = map(source.vocabulary.fold, source.names.conventional)
+        if source.vocabulary.fold(name) in conventional and not used_field.is_given:
+            yield _HABIT.format(name=name, key=key, title=source.title)
 
     def _report(self, tags: Iterable[Tag], reader: Reader) -> Iterator[ConvertedTag]:
         """Yield the tags with their results: each statement, if a tag has several."""

@@ -34,10 +34,6 @@ def _field_ids(values: Iterable[int]) -> frozenset[FieldId]:
     return frozenset(map(FieldId, possible_ids(values, "field_ids")))
 
 
-def _keys(values: Iterable[str]) -> frozenset[FieldKey]:
-    return possible_keys(values, "keys")
-
-
 def _targets(values: Iterable[Target | str]) -> frozenset[Target]:
     require_type(Iterable, targets=values)
     targets = [Esp(each) if isinstance(each, str) else each for each in values]
@@ -59,7 +55,7 @@ class NamesQuery:
     """
 
     field_ids: frozenset[FieldId] = field(converter=_field_ids, default=())
-    keys: frozenset[FieldKey] = field(converter=_keys, default=())
+    keys: frozenset[FieldKey] = field(converter=possible_keys, default=())
     targets: frozenset[Target] | None = field(converter=optional(_targets), default=None)
     profiles: Profiles = field(default=BUILT_IN, eq=False, repr=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from operator import attrgetter
 
 from attrs import frozen
 
@@ -97,7 +98,7 @@ class TextChecker:
         Raises: MissingProfile if the ESP has no profile.
         """
         findings = self._check_portable(text) if esp is None else self._check_native(text, esp)
-        ordered = sorted(dict.fromkeys(findings), key=_place)
+        ordered = sorted(dict.fromkeys(findings), key=attrgetter("position"))
         event = read_content(text).event_names() if esp is None else ()
         return CheckedText(tuple(ordered), tuple(self.find_uses(text, esp)), event)
 
@@ -345,7 +346,3 @@ def _error(position: TextPosition, rule: Rule, message: str) -> TextFinding:
 
 def _note(position: TextPosition, code: WarningCode, message: str) -> TextFinding:
     return TextFinding(position=position, kind=WarningKind.CAVEAT, code=code.value, message=message)
-
-
-def _place(finding: TextFinding) -> tuple[int, int]:
-    return finding.position.line, finding.position.column

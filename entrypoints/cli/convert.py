@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,9 @@ from recipient_fields.application.content.conversions import (
     render_conversion,
     render_used_fields,
 )
+from recipient_fields.application.documents.violations import render_violation
 from recipient_fields.application.wording import counted, other_places
-from recipient_fields.domain import IntegrationId, InvalidInput
+from recipient_fields.domain import IntegrationId, InvalidInput, Rule, Violation
 from recipient_fields.domain.content import Surface
 from recipient_fields.domain.esp import PORTABLE, Bare, Esp, recognize_dialects
 from recipient_fields.domain.integrations import (
@@ -45,11 +46,17 @@ from .output import (
     print_bytes,
     print_json,
 )
-from .repository.files import decoded
+from .repository.files import STANDARD_INPUT, Unreadable, read_marked_text
 from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
 from .typed_options import EspName, Identifier, OneOf
-from .violations import FINDINGS, note_warnings, reporting_violations, with_dashes
+from .violations import (
+    FINDINGS,
+    note_violations,
+    note_warnings,
+    reporting_violations,
+    with_dashes,
+)
 
 if TYPE_CHECKING:
     from .fields.files import FileViolation
@@ -70,12 +77,21 @@ _TITLES = {
 
 @frozen
 class _Template:
-    """A template: its name, its place in the folder of results, and its text."""
+    """A template: its file, or the hyphen of standard input, and its place in the results."""
 
-    name: str
+    file: str
     target: Path
-    mark: bytes
-    text: str
+
+    @property
+    def name(self) -> str:
+        return _INPUT if self.file == STANDARD_INPUT else self.file
+
+    def read(self) -> tuple[bytes, str]:
+        """Return the byte order mark, if there is one, and the text. Raises: InvalidInput."""
+        try:
+            return read_marked_text(self.file)
+        except Unreadable as error:
+            raise InvalidInput([Violation(Rule.INVALID_CHARACTERS, error.message)]) from None
 
 
 @frozen
@@ -230,7 +246,8 @@ def convert_command(
     converted; by default standard input. The result is printed, or written to --out, and the report
     to standard error. Tags that are by hand stay as
     they are, and blocks are marked with `[BY HAND: line N]` and `[END BY HAND]`. The exit status
-    is 3 if there are any, and otherwise 0.
+    is 3 if there are any, and otherwise 0. It is 1 if a template can't be converted: this one is
+    reported, and the others are converted.
 
     Between Braze, Customer.io and OneSignal, filters and variables that content lacks are copied.
 
@@ -238,7 +255,7 @@ def convert_command(
     command reads no storage.
     """
     needs_folder = out is None and not as_json
-    found = list(_read_templates(templates or ("-",), out, include, needs_folder=needs_folder))
+    found = _find_templates(templates or (STANDARD_INPUT,), out, include, needs_folder=needs_folder)
     if source is None:
         raise _propose(found)
     files_of_texts = {"names": _TextFile.read(names), "values": _TextFile.read(values)}
@@ -258,28 +275,34 @@ def convert_command(
     convert_template = partial(
         convert, read=source, write=target, options=options, codes=codes, profiles=profiles
     )
-    conversions: list[tuple[_Template, Conversion]] = []
+    conversions: list[tuple[_Template, bytes, Conversion]] = []
+    failed: list[Mapping[str, object]] = []
     progress = Progress()
-    for template in found:
-        name = None if template.name == _INPUT else template.name
-        reporting = reporting_violations("Nothing was converted.", file=name, as_json=as_json)
-        with reporting, naming_lines():
-            converted = convert_template(template.text)
-        conversions.append((template, converted))
-        progress.note(f"{len(conversions):,} of {counted(len(found), 'template')}")
+    for number, template in enumerate(found, start=1):
+        try:
+            mark, text = template.read()
+            with naming_lines():
+                conversions.append((template, mark, convert_template(text)))
+        except InvalidInput as invalid:
+            note_violations(invalid, file=None if template.name == _INPUT else template.name)
+            violations = [render_violation(each) for each in invalid.violations]
+            failed.append({"name": template.name, "violations": violations})
+        progress.note(f"{number:,} of {counted(len(found), 'template')}")
     if as_json:
-        print_json([render_conversion(each, name=template.name) for template, each in conversions])
+        documents = [render_conversion(each, name=e.name) for e, _, each in conversions]
+        print_json([*documents, *failed])
     else:
-        for template, each in conversions:
-            _report(template, each, alone=len(conversions) == 1)
-    results = [converted for _, converted in conversions]
+        for template, _, each in conversions:
+            _report(template, each, alone=len(found) == 1)
+    if not conversions:
+        raise click.ClickException("Nothing was converted.")
+    results = [converted for _, _, converted in conversions]
     if names is not None:
         _report_unused_names(names, results)
     outcomes = {tag.outcome for each in results for tag in each.tags}
-    if strict and outcomes & {Outcome.BY_HAND, Outcome.CAVEAT}:
-        note("Error: Nothing was written, because of --strict.")
-        click.get_current_context().exit(1)
-    with complete_outputs(Path(each.name) for each in found if each.name != _INPUT) as files:
+    if strict and (failed or outcomes & {Outcome.BY_HAND, Outcome.CAVEAT}):
+        raise click.ClickException("Nothing was written, because of --strict.")
+    with complete_outputs(Path(each.file) for each in found if each.name != _INPUT) as files:
         if out is not None:
             _write_folder(files, Path(out), conversions)
         integration = _describe_source(source, codes)
@@ -287,64 +310,62 @@ def convert_command(
             files, integration, results, write_names, write_fields, with_values=with_values
         )
     if out is None and not as_json:
-        template, converted = conversions[0]
-        print_bytes(template.mark + converted.content.encode())
+        ((_, mark, converted),) = conversions
+        print_bytes(mark + converted.content.encode())
+    if failed:
+        raise click.ClickException(f"Not converted: {len(failed)} of {len(found):,} templates.")
     if Outcome.BY_HAND in outcomes:
         click.get_current_context().exit(FINDINGS)
 
 
-def _read_templates(
-    names: Sequence[str], out: str | None, include: Sequence[str], *, needs_folder: bool
-) -> Iterator[_Template]:
-    """Yield the templates of the arguments."""
-    paths = list(_find_templates(names, out, include))
-    if needs_folder and len(paths) != 1:
-        raise click.UsageError("Add --out FOLDER for several templates.")
-    ((target, count),) = Counter(target for _, target in paths).most_common(1)
-    if count > 1:
-        raise click.UsageError(f"Two templates have the name {one_line(str(target))}.")
-    for source, target in paths:
-        name = _INPUT if source is None else str(source)
-        content = sys.stdin.buffer.read() if source is None else source.read_bytes()
-        mark, text = decoded(content) if source is None else decoded(content, name)
-        yield _Template(name, target, mark, text)
-
-
 def _find_templates(
-    names: Sequence[str], out: str | None, include: Sequence[str]
-) -> Iterator[tuple[Path | None, Path]]:
-    """Yield each template and its place in the folder of results. Standard input is None.
+    names: Sequence[str], out: str | None, include: Sequence[str], *, needs_folder: bool
+) -> Sequence[_Template]:
+    """Return the templates of the arguments."""
+    # Unlike `resolve`, this raises nothing for a link in a circle.
+    results = None if out is None else Path(os.path.realpath(out))
+    found = [each for name in names for each in _list_templates(name, results, include)]
+    if needs_folder and len(found) != 1:
+        raise click.UsageError("Add --out FOLDER for several templates.")
+    ((target, count),) = Counter(each.target for each in found).most_common(1)
+    if count > 1:
+        raise click.UsageError(
+            f"Two templates have the name {one_line(str(target))}. Convert them in two calls, with"
+            " two folders."
+        )
+    return found
+
+
+def _list_templates(name: str, results: Path | None, include: Sequence[str]) -> Iterator[_Template]:
+    """Yield the templates of an argument, with their places in the folder of results.
 
     What an earlier call has written below a folder of templates is none of them, and neither is
     what folders like `.git` contain.
     """
-    results = None if out is None else Path(out).resolve()
-    for name in names:
-        path = Path(name)
-        if name == "-":
-            yield None, Path("stdin.html")
-        elif path.is_dir():
-            # Imported here because most calls convert one file.
-            from .repository.files import SUFFIXES, is_content, walk
+    path = Path(name)
+    if name == STANDARD_INPUT:
+        yield _Template(name, Path("stdin.html"))
+    elif path.is_dir():
+        # Imported here because most calls convert one file.
+        from .repository.files import SUFFIXES, is_content, walk
 
-            is_below = results is not None and path.resolve() in results.parents
-            files = [(path / each, Path(each)) for each in sorted(walk(name))]
-            found = [
-                (file, target)
-                for file, target in files
-                if is_content(str(file), name, include)
-                and file.is_file()
-                and not any(each.startswith(".") for each in target.parts[:-1])
-                and (not is_below or results not in file.resolve().parents)
-            ]
-            if not found:
-                raise click.UsageError(
-                    f"There are no templates in {one_line(name)}: {', '.join(SUFFIXES)}. Add"
-                    " --include PATTERN for files with other names."
-                )
-            yield from found
-        else:
-            yield path, Path(path.name)
+        is_below = results is not None and path.resolve() in results.parents
+        found = [
+            _Template(str(path / each), Path(each))
+            for each in sorted(walk(name))
+            if is_content(str(path / each), name, include)
+            and (path / each).is_file()
+            and not any(part.startswith(".") for part in Path(each).parts[:-1])
+            and (not is_below or results not in (path / each).resolve().parents)
+        ]
+        if not found:
+            raise click.UsageError(
+                f"There are no templates in {one_line(name)}: {', '.join(SUFFIXES)}. Add"
+                " --include PATTERN for files with other names."
+            )
+        yield from found
+    else:
+        yield _Template(name, Path(path.name))
 
 
 def _read_codes(organization: str | None, targets: Collection[Target | str]) -> FieldCodes | None:
@@ -359,10 +380,10 @@ def _read_codes(organization: str | None, targets: Collection[Target | str]) -> 
 
 def _propose(templates: Sequence[_Template]) -> click.UsageError:
     """Return the error that --from is missing, with the ESPs whose templates these can be."""
-    profiles = installed_profiles()
-    found = dict.fromkeys(
-        esp for each in templates for esp in recognize_dialects(each.text, profiles)
-    )
+    profiles, found = installed_profiles(), dict[str, None]()
+    for each in templates:
+        with suppress(InvalidInput):
+            found.update(dict.fromkeys(recognize_dialects(each.read()[1], profiles)))
     likely = ", ".join(f"--from {each}" for each in found)
     hint = f" The templates can be those of {likely}." if likely else ""
     return click.UsageError(f"Missing option '--from'.{hint}")
@@ -444,9 +465,9 @@ def _describe(tag: ConvertedTag, kind: str, reason: str = "") -> str:
 
 
 def _write_folder(
-    files: OutputFiles, folder: Path, conversions: Sequence[tuple[_Template, Conversion]]
+    files: OutputFiles, folder: Path, conversions: Sequence[tuple[_Template, bytes, Conversion]]
 ) -> None:
-    for template, converted in conversions:
+    for template, mark, converted in conversions:
         path = folder / template.target
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -454,7 +475,7 @@ def _write_folder(
             raise click.ClickException(
                 f"Can't write {one_line(str(path))}: {error.strerror}."
             ) from error
-        files.open(str(path)).write(template.mark + converted.content.encode())
+        files.open(str(path)).write(mark + converted.content.encode())
 
 
 def _describe_source(source: Target, codes: FieldCodes | None) -> Mapping[str, str]:

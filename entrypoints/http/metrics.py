@@ -222,18 +222,18 @@ class Metrics:
                 self._rejected_by_storage.inc()
 
 
+@frozen
 class MetricsPage(Resource):
     """`/metrics`."""
 
     media_types: ClassVar[tuple[str, ...]] = ("text/plain",)
 
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    metrics: Metrics
 
     def on_get(self, _req: Request, resp: Response) -> None:
         """Send all metrics in Prometheus' text format."""
         resp.content_type = CONTENT_TYPE_PLAIN_0_0_4
-        resp.data = generate_latest(self._metrics.registry)
+        resp.data = generate_latest(self.metrics.registry)
 
 
 @frozen

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 from attrs import field, frozen
@@ -98,12 +97,7 @@ class PeriodicCheck:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
 

@@ -6,7 +6,7 @@ import resource
 import signal
 from collections.abc import Callable, Collection
 from threading import Thread
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 from wsgiref.types import WSGIApplication
 
@@ -157,11 +157,6 @@ class AdminListener:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._listener.drain()
         self._thread.join(_DRAIN_TIMEOUT)

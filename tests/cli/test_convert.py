@@ -162,15 +162,73 @@ def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
     assert "Add --out FOLDER" in run.usage_error()
 
 
-def test_an_output_is_written_completely_or_not_at_all(cli: CommandLine, tmp_path: Path):
-    (tmp_path / "a.html").write_text(SOURCE)
-    (tmp_path / "b.html").write_bytes(b"\xff")
+BROKEN = {
+    "not UTF-8": (b"\xff", "The file is not UTF-8: byte 1. Save it as UTF-8."),
+    "binary": (b"\0{{ first_name }}", "Remove the null character or lone surrogate"),
+    "of another ESP": (b"*|FNAME|*", "It can be one of Mailchimp (mailchimp)."),
+}
 
-    run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
 
+@pytest.mark.parametrize(("content", "reason"), BROKEN.values(), ids=BROKEN)
+def test_a_file_that_is_not_converted_is_reported_and_the_others_are_converted(
+    cli: CommandLine, tmp_path: Path, content: bytes, reason: str
+):
+    templates, out = tmp_path / "in", tmp_path / "out"
+    templates.mkdir()
+    (templates / "a.html").write_bytes(content)
+    (templates / "b.html").write_text(SOURCE)
+    (templates / "empty.html").write_bytes(b"")
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", templates)
+
+    run = cli(*arguments, "--out", out, "--strict")
+    assert (run.status, out.exists()) == (1, False)
+    run = cli(*arguments, "--out", out)
     assert run.status == 1
-    assert run.err.endswith(f"{tmp_path}/b.html is not UTF-8: byte 1. Save it as UTF-8.\n")
-    assert not (tmp_path / "out").exists()
+    assert {each.name: each.read_text() for each in out.iterdir()} == {
+        "b.html": CONVERTED,
+        "empty.html": "",
+    }
+    first, *_, last = run.err.splitlines()
+    assert first.startswith(f"{templates}/a.html: ")
+    assert reason in first
+    assert last == "Error: Not converted: 1 of 3 templates."
+    *converted, failed = json.loads(cli(*arguments, "--json").out)
+    assert [each["name"] for each in converted] == [
+        f"{templates}/{name}.html" for name in ("b", "empty")
+    ]
+    assert reason in failed["violations"][0]["message"]
+    alone = cli(*arguments[:-1], templates / "a.html")
+    assert (alone.status, alone.out) == (1, "")
+    assert alone.err.endswith("Error: Nothing was converted.\n")
+    without = cli("convert", "--to", "braze", templates, "--out", out)
+    assert "Missing option '--from'" in without.usage_error()
+
+
+def test_links_are_read_and_those_in_a_circle_are_not(cli: CommandLine, tmp_path: Path):
+    templates, out = tmp_path / "in", tmp_path / "out"
+    templates.mkdir()
+    (tmp_path / "outside.html").write_text(SOURCE)
+    (templates / "a.html").symlink_to("../outside.html")
+    (templates / "circle.html").symlink_to("circle.html")
+    (templates / "again").symlink_to(".")
+    (tmp_path / "loop").symlink_to("loop")
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", templates, "--out")
+
+    assert cli(*arguments, out).status == 0
+    assert [each.name for each in out.iterdir()] == ["a.html"]
+    assert not (out / "a.html").is_symlink()
+    assert "Can't write" in cli(*arguments, tmp_path / "loop").err
+
+
+def test_two_templates_with_one_place_are_refused(cli: CommandLine, tmp_path: Path):
+    for name in ("de", "en"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.html").write_text(SOURCE)
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", tmp_path / "de", tmp_path / "en")
+
+    message = cli(*arguments, "--out", tmp_path / "out").usage_error()
+
+    assert "Two templates have the name a.html. Convert them in two calls" in message
 
 
 def test_without_from_the_command_proposes_dialects(cli: CommandLine):

@@ -17,7 +17,12 @@ from attrs import evolve, frozen
 from hypothesis import settings
 
 from recipient_fields.domain import DataType, FieldDraft, define_fields
-from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
+from recipient_fields.domain.content import (
+    InvalidContent,
+    Surface,
+    parse_content,
+    preview_content,
+)
 from recipient_fields.domain.esp import BUILT_IN, Esp, ExportOptions, export_content
 from recipient_fields.domain.esp.languages.conditions import Falsy
 from recipient_fields.domain.esp.names import PORTABLE
@@ -367,6 +372,26 @@ def test_a_test_takes_the_same_branch_for_each_value_that_no_caveat_names(source
                     continue  # The stand-in for Jinjava does not compare lists with texts.
                 is_excused = any(is_named(each, value) for each in caveats)
                 assert (left == right) is not is_excused, (template, converted.content, value)
+
+
+LINES_WITH_TAGS = (
+    "Hi\n{{#each lines}}\n- {{name}}\n{{/each}}\nBye",
+    "{{#if tier}}\r\n  a\r\n{{else}}  \r\nb\r\n  {{/if}}",
+    "a {{#if tier}}\n\n\tb {{tier}}\n{{/if}} c\n\n{{!-- d --}}\n {{!e}} \nf",
+    "{{#if tier}}{{#if lines}}\n{{/if}}{{/if}}\n{{tier}}\n{{~#if lines}}\n{{/if~}}\nz",
+    "  {{#each lines}}\n{{#if name}}\n  {{name}}\n{{/if}}\n{{/each}}\n\n",
+)
+
+
+@pytest.mark.parametrize("text", LINES_WITH_TAGS)
+@pytest.mark.parametrize("source", ["sendgrid", "iterable"])
+def test_a_plain_text_has_the_lines_that_handlebars_shows(source, text):
+    event = {"tier": "gold", "lines": [{"name": "x"}, {"name": "y"}]}
+    options = ConversionOptions(bare="event", surface=Surface.TEXT)
+    (expected,) = render_all(Esp(source), [(text, Sent({}, event))], Engine.HANDLEBARS)
+    for target in (Esp("braze"), Esp("klaviyo"), Esp("sendgrid")):
+        content = convert(text, read=source, write=target, options=options).content
+        assert render_all(target, [(content, Sent({}, event))]) == [expected], content
 
 
 ORDER = Path(__file__).parents[2] / "docs/examples/emails/order-confirmation.html"

@@ -95,7 +95,7 @@ def separate_start(profile: Profile, text: str, *, is_start_of_block: bool) -> s
     """Return the text as it must be written directly after code."""
     rules = profile.adjacent_text
     white_space = text[: len(text) - len(text.lstrip())]
-    is_stripped = is_start_of_block and rules.strips_lines and "\n" in white_space
+    is_stripped = is_start_of_block and rules.find_stripped is not None and "\n" in white_space
     return rules.separator + text if text.startswith("}") or is_stripped else text
 
 
@@ -103,4 +103,5 @@ def separate_end_of_block(profile: Profile, text: str) -> str:
     """Return the text as it must be written directly before the next tag of its block."""
     rules = profile.adjacent_text
     white_space = text[len(text.rstrip()) :]
-    return text + rules.separator if rules.strips_lines and "\n" in white_space else text
+    is_stripped = rules.find_stripped is not None and "\n" in white_space
+    return text + rules.separator if is_stripped else text

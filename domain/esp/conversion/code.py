@@ -54,12 +54,26 @@ def find_literal(profile: Profile, text: str) -> str | None:
     """Return code that shows the text as it is, or None if the ESP has no such code."""
     if not has_code(profile, text):
         return text
-    for name in ("raw", "verbatim"):
-        code = f"{{% {name} %}}{text}{{% end{name} %}}"
-        match read_tree(profile, code):
-            case (Raw(end=end),) if end == len(code):
-                return code
-    return None
+    codes = (
+        f"{{% raw %}}{text}{{% endraw %}}",
+        f"{{% verbatim %}}{text}{{% endverbatim %}}",
+        text.replace("{{", r"\{{"),
+    )
+    return next((code for code in codes if _find_shown(profile, code) == text), None)
+
+
+def _find_shown(profile: Profile, code: str) -> str | None:
+    """Return the text that the code shows, or None if the ESP reads a part of it as code."""
+    shown = ""
+    for node in read_tree(profile, code):
+        match node:
+            case Text():
+                shown += code[node.start : node.end]
+            case Raw():
+                shown += code[node.text_start : node.text_end]
+            case _:
+                return None
+    return shown
 
 
 def _covered(tag: Tag) -> Tag:

@@ -83,6 +83,10 @@ _NO_VALUES: frozenset[Falsy] = frozenset()
 _FLAGS = {Falsy.MISSING, Falsy.FALSE, Falsy.WHITE_SPACE}
 """The values that must have the same meaning, also if the type of a field is not known."""
 
+_SEVERAL = (
+    "No source establishes what {title} does with several tests in one tag. Write a block for each"
+    " of them."
+)
 _UNKNOWN_TYPE = "No tag shows the type of {key}. "
 _GIVE_TYPE = "Give it, or write the condition."
 _PRESENT = "This code reads {values} in {{key}} as a value, and {{title}} as none."
@@ -160,6 +164,8 @@ class Conditions:
                 return self._condition(Operation(_FLIPPED[operator], (right, left)))
             case Operation(operator, (left, Literal() as right)) if operator in _OPERATORS:
                 return self._comparison(operator, left, right)
+            case Operation("joined"):
+                raise ByHand(_SEVERAL.format(title=self._title))
             case Operation() | Literal():
                 raise ByHand(NO_CONDITION)
         return self._truth(self._operand(test))

@@ -59,11 +59,15 @@ _DEPTH = (
     f"Content has at most {MAX_LOOP_DEPTH} loops in each other. Write this one for the other ESP."
 )
 _LOOP = "Content has loops over whole lists, with one variable. Write this loop for the other ESP."
-_OTHER_TAG = "`{name}` is a tag of {title} that has no meaning elsewhere. Remove or rewrite it."
+_OTHER_TAG = (
+    "`{name}` is a tag of {title}, and content has none that means the same. Remove it, or write it"
+    " for the other ESP."
+)
 _SECTION = (
     "`{tag}` shows its text for each item of a list, or for a value that is set. Write this block"
     " with `#each` or `#if`."
 )
+_LINES = "This tag contains a tag in each line. Write each line as a tag of its own first."
 _WITH = "Content reads no names in an object. Write whole paths without this block, as in `a.b`."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
 _STAYING = (
@@ -147,7 +151,8 @@ class Reader:
     """Reads one template. `profile` is that of the source. `target` is None for content.
 
     `refused` are the tags that are by hand, by their offsets, and why.
-    `texts` are places outside of tags that stay as they are, or are dropped, in order.
+    `texts` are places outside of tags that stay as they are, or are dropped, in order. The source
+    does not show those without a result.
 
     `values` are the texts of links, the sender and the year that are given. `parts` are the tags
     with several statements, by the offset of each but the first. `is_broken` is whether a tag is
@@ -164,7 +169,7 @@ class Reader:
     html: Html
     given: Mapping[SystemValue, str]
     refused: Mapping[int, str] = field(factory=dict)
-    texts: Sequence[tuple[int, int, Result]] = ()
+    texts: Sequence[tuple[int, int, Result | None]] = ()
     parts: Mapping[int, Tag] = field(factory=dict)
     is_broken: bool = False
     copied: Collection[str] = ()
@@ -265,9 +270,10 @@ class Reader:
         last = bisect_left(self.texts, node.end, key=itemgetter(0))
         for start, end, result in self.texts[index:last]:
             self._add(self.text[offset:start], offset)
-            if result.outcome is Outcome.BY_HAND:
-                self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
-            self.results[start] = result
+            if result is not None:
+                if result.outcome is Outcome.BY_HAND:
+                    self.pieces.append(Piece(self.text[start:end], start, start, is_kept=True))
+                self.results[start] = result
             offset = end
         self._add(self.text[offset : node.end], offset)
 
@@ -300,6 +306,8 @@ class Reader:
             case Opaque(name="", start=start, nodes=(*_,)):
                 tag = self.text[start : self.text.index("}}", start) + 2]
                 raise ByHand(_SECTION.format(tag=tag))
+            case Opaque(name="liquid"):
+                raise ByHand(_LINES)
             case Opaque(name="with") if self.profile.vocabulary.syntax is Syntax.HANDLEBARS:
                 raise ByHand(_WITH)
             case Opaque(branches=(first, *others)):

@@ -36,7 +36,10 @@ OTHER_ROLES: Mapping[TagRole, str] = {
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
 }
 _OTHER_WAY = "Content has data of one event, here of `{way}`. This tag reads `{root}`."
-_NO_FIELD = "`{name}` is no field of {title}. Say what it means with a file of names."
+_NO_FIELD = (
+    "`{name}` is no name of a field at {title}. Say what it means with a file of names, as in"
+    " `{name}: city`."
+)
 _OTHER_TYPE = (
     "This reads the field {key} as a {wanted}, but other tags read it as a {found}. Use one type."
 )

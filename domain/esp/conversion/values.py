@@ -82,6 +82,10 @@ _JOINED = (
 )
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
 _FORMAT = "Content has no date like `{}`. Write this tag for the other ESP."
+_DEFAULT = (
+    "Defaults of content are texts, and this one is no text. Write this tag as a condition first,"
+    " which shows the default in its `else`."
+)
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
 
 _Step: TypeAlias = Filter | str
@@ -445,7 +449,12 @@ def has_default_tag(profile: Profile) -> bool:
 
 def _default_patterns(profile: Profile) -> Iterator[_Pattern]:
     insertion = profile.insertion
-    usual = OtherDefault(insertion.with_default, insertion.source, insertion.default_also_replaces)
+    usual = OtherDefault(
+        insertion.with_default,
+        insertion.source,
+        insertion.default_also_replaces,
+        insertion.default_caveat,
+    )
     for each in (usual, *insertion.other_defaults):
         code = each.code.replace("EXPRESSION", SLOT).replace("DEFAULT", DEFAULT)
         expression = read_output(profile, code)
@@ -459,4 +468,4 @@ def _text(arguments: Sequence[Expression]) -> str:
     match arguments:
         case (Literal(str() | int() as text),) if not isinstance(text, bool):
             return str(text)
-    raise ByHand("The default is no text. Write this tag for the other ESP.")
+    raise ByHand(_DEFAULT)

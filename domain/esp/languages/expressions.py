@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from attrs import define, field
 
-from .tree import Expression, Literal, Operation
+from .tree import Expression, Literal, Operation, Path
 
 MAX_DEPTH = 30
 """Parts of an expression in one another, such as parentheses. Readers are recursive."""
@@ -177,6 +177,8 @@ class Tokens:
             try:
                 found.append(read())
             except NotRead:
+                if self.peek().text == "as":  # The tag gives its value to the name that follows.
+                    found.append(Path(("as",)))
                 self._next += 1
         return tuple(found)
 

@@ -7,7 +7,7 @@ outside of a block), `@` before the name of a variable, or `[[]]` for a feed of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from attrs import frozen
@@ -61,9 +61,13 @@ _SUBSTITUTION = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _OPENING = re.compile(r"\{\{")
+_ESCAPED = re.compile(r"(?<=\\)(?<!\\\\)\{\{(?:(?>(?:(?!\{\{|\}\}).)*)\}\})?", re.DOTALL)
+"""A tag after one backslash, or its beginning if another tag begins before its end."""
 _TAG = re.compile(
     r"\{\{(?:(?P<raw_block>\{\{)|~?(?P<form>!--|!|#>|#\*|>|#|/|\^\s*~?(?=\}\})|\^|\{|&|\*)?)"
 )
+_SHOWS_NOTHING = re.compile(r"\{\{~?(?:[#/^!>]|\s*else(?![\w$-]))")
+_END_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 _ELSE = re.compile(r"\s*else(?![\w$-])")
 _END_OF_COMMENT = re.compile(r"\}\}")
 _END_OF_LONG_COMMENT = re.compile(r"--~?\}\}")
@@ -127,6 +131,25 @@ def _substitution(tag: re.Match[str]) -> Output | Tag:
     return Tag(start, end, (output,), certainty)
 
 
+def find_stripped(text: str, tags: Iterable[Tag]) -> Iterator[tuple[int, int]]:
+    """Yield the places of white space that is not shown, because its line has only a tag.
+
+    The tag is one that shows nothing itself: of a block, or a comment.
+    """
+    offset, is_new_line = 0, True
+    for tag in tags:
+        before = text[offset : tag.start]
+        rest = before.rstrip(" \t")
+        is_new_line = rest.endswith("\n") or (is_new_line and not rest)
+        after = _END_OF_LINE.match(text, tag.end)
+        if is_new_line and after is not None and _SHOWS_NOTHING.match(text, tag.start):
+            yield offset + len(rest), tag.start
+            yield after.span()
+            offset = after.end()
+        else:
+            offset, is_new_line = tag.end, False
+
+
 @frozen
 class _Tag:
     """A tag, its form (`#`, `/`, `else`, …), and what reads the rest of it."""
@@ -142,12 +165,12 @@ class _Reader:
     _text: str
     _ends: Ends
 
-    def tag(self, opening: re.Match[str]) -> Statement | None:
+    def tag(self, opening: re.Match[str]) -> Statement:
         """Return the tag that begins here. One backslash before it makes it text."""
         start = opening.start()
-        backslashes = self._text[max(0, start - 2) : start]
-        if backslashes.endswith("\\") and backslashes != "\\\\":
-            return None
+        escaped = _ESCAPED.match(self._text, start)
+        if escaped is not None:
+            return Raw(start - 1, escaped.end(), start, escaped.end())
         tag = _TAG.match(self._text, start)
         if tag is None:  # The pattern matches the two braces, whatever follows.
             return Unread(start, start + 2, "This tag has no end.")

@@ -81,7 +81,7 @@ _COMPARISONS = {"==", "!=", "<", "<=", ">", ">=", "contains"}
 _SIGNATURE = r"(?P<name>(?:\(?[\w.\[\]-]\)?)+)"
 _ASSIGNMENT = re.compile(_SIGNATURE + r"\s*=\s*(?P<value>.*)", re.ASCII | re.DOTALL)
 _CAPTURE = re.compile(_SIGNATURE, re.ASCII)
-_SAVED = re.compile(r":save\s++(\w++)")
+_SAVED = re.compile(r"(?::save|\b(?:assign|capture))\s++(\w++)")
 _BEGINNINGS = {"interpolation", "name", "nested", "number", "text"}
 """The tokens that can begin a value."""
 _MORE = "This tag has more than Liquid reads."
@@ -228,10 +228,10 @@ def _read_tag(tag: _Tag) -> Statement:
             return opaque_block(start, end, word, tag.values())
     if word.startswith("end"):
         return Closing(start, end, word)
-    if word in tag.words.free_text:
-        saved = tuple(("save", Path((name,))) for name in _SAVED.findall(tag.rest))
-        return Opaque(start, end, word, named=saved)
-    return Opaque(start, end, word, tag.values())
+    is_text = word in tag.words.free_text
+    names = _SAVED.findall(tag.rest) if is_text or word == "liquid" else ()
+    saved = tuple(("save", Path((name,))) for name in names)
+    return Opaque(start, end, word, () if is_text else tag.values(), saved)
 
 
 def write_value(value: Expression, quote: str, write_path: Callable[[Path], str]) -> str:

@@ -13,11 +13,11 @@ from attrs import evolve
 from .blocks import Closing, Divider, Opening, Statement, Tag, as_condition, opaque_block, scan
 from .tree import Expression, Filter, Filtered, Literal, Operation, Output, Path
 
-_TAG = re.compile(r"\*\|(?P<code>[^|*\n]{1,300})\|\*")
+_TAG = re.compile(r"\*\|(?P<code>(?:[^|*\n]|\|\|(?=[^|*\n])){1,300})\|\*")
 _COMPARISON = re.compile(
     r"\s*(?P<name>[\w ]+?)\s*(?P<operator>!=|>=|<=|=|>|<)\s*(?P<value>.*)", re.DOTALL
 )
-_JOINER = re.compile(r"&&|\s(?:and|or)\s(?=[^=<>]+[=<>])", re.IGNORECASE)
+_JOINER = re.compile(r"&&|\|\||\s(?:and|or)\s(?=[^=<>]+[=<>])", re.IGNORECASE)
 """Guides say that a block has one test. No source establishes what Mailchimp does with several."""
 _OPERATORS = {"=": "=="}
 _FILTERS = {"HTML", "LOWER", "TITLE", "UPPER", "URL"}

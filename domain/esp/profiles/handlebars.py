@@ -14,6 +14,7 @@ from ..languages.conditions import (
     Falsy,
     Presence,
 )
+from ..languages.handlebars import find_stripped
 from .profile import AdjacentText, Engine, words
 
 HELPERS = words("and each else if or unless")
@@ -57,7 +58,7 @@ BLOCK_WITH_DEFAULT = "{{#if EXPRESSION}}{{EXPRESSION}}{{else}}DEFAULT{{/if}}"
 ADJACENT_TEXT = AdjacentText(
     re.compile(r"[{\\]\Z"),  # A backslash before a tag makes it text.
     separator="{{! }}",
-    strips_lines=True,
+    find_stripped=find_stripped,
 )
 
 KEEPING = r"Write a backslash before each tag: `\{{title}}`."

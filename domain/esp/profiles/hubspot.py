@@ -137,7 +137,8 @@ PROFILE = Profile(
         forms=shared.refused(
             FilterName,
             FilterRefusal(
-                "{title} applies no filters to the personalization tokens of contacts in emails.",
+                "{title} applies no filters to the personalization tokens of contacts in emails,"
+                " and content has none for its other values.",
                 "https://developers.hubspot.com/docs/cms/reference/hubl/filters",
                 Strength.VENDOR,
             ),

@@ -241,8 +241,8 @@ PROFILE = Profile(
     ),
     vocabulary=Vocabulary(
         syntax=Syntax.MERGE_TAGS,
-        # A colon follows a word of Mailchimp.
-        field_pattern=r"[^:]+",
+        # A colon follows a word of Mailchimp. MERGE1 is the first field of an audience.
+        field_pattern=r"(?!(?i:MERGE)[0-9]+\Z)[^:]+",
         events=words("CART CART:* CART_* ORDER ORDER:* ORDER_* PRODUCT PRODUCT:* PRODUCT_*"),
         system=words(
             "ABOUT_LIST ABUSE_EMAIL ACCOUNT_URL ARCHIVE ARCHIVE_* AUTOMATION:* CAMPAIGN:*"

@@ -11,7 +11,7 @@ Messages contain `{title}` for the title of the ESP.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property
 
@@ -651,12 +651,13 @@ class AdjacentText:
     """The rules for characters next to code that the ESP would read as a part of it.
 
     Text that matches `refused_before` can't be before code. `separator` is code that the ESP
-    renders to nothing. It separates code from a closing brace, and if `strips_lines` is true, from
-    line breaks: such engines remove lines that contain only the tag of a block. In a block, the
-    meaning of text after a match of `established` is not documented.
+    renders to nothing. It separates code from a closing brace. Some engines remove the lines that
+    contain only the tag of a block: then it separates code from line breaks, too, and
+    `find_stripped` finds the places of the white space that is removed. In a block, the meaning of
+    text after a match of `established` is not documented.
     """
 
     refused_before: re.Pattern[str] | None = None
     established: re.Pattern[str] | None = None
     separator: str = ""
-    strips_lines: bool = False
+    find_stripped: Callable[[str, Iterable[Tag]], Iterator[tuple[int, int]]] | None = None

@@ -138,8 +138,10 @@ class Words:
         inner._add(*tag.arguments, *(value for _, value in tag.named))
         if tag.name in _BEFORE_FIRST_NAME:
             self.sets.update(path[0] for path in inner.paths[:1])
-        if tag.name in _BEFORE_NAMES or any(name == "save" for name, _ in tag.named):
+        if tag.name in _BEFORE_NAMES:
             self.sets.update(path[0] for path in inner.paths)
+        named = (value for name, value in tag.named if name == "save")
+        self.sets.update(str(each.parts[0]) for each in named if isinstance(each, tree.Path))
         if self.vocabulary.syntax is Syntax.HANDLEBARS:  # The arguments of a helper are values.
             self.paths += inner.paths
             self.functions += inner.functions

@@ -18,7 +18,7 @@ from recipient_fields.application.esp.documents import (
 )
 from recipient_fields.application.fields.documents import render_fields
 from recipient_fields.application.wording import counted
-from recipient_fields.domain import FieldId, FieldKey, FieldQuery, IntegrationId, Organization
+from recipient_fields.domain import FieldId, FieldKey, IntegrationId, Organization
 from recipient_fields.domain.esp import Esp, EspName
 from recipient_fields.domain.integrations import (
     EmptyReport,
@@ -330,8 +330,7 @@ def _print_planned(plan: SyncPlan, *, as_json: bool) -> None:
 def _confirm_deletion(
     core: Core, organization: Organization, integration: Integration
 ) -> list[FieldId]:
-    query = FieldQuery(integration_ids=frozenset({integration.id}), limit=None)
-    fields = core.fields.find_fields(organization.id, query).fields
+    fields = core.integrations.list_fields(integration)
     confirm(
         f"Delete integration {integration.id}, {integration.name},"
         f" of organization {organization.id}, {organization.name},"

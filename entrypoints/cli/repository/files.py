@@ -92,26 +92,25 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def decoded(content: bytes, name: str = "The content") -> tuple[bytes, str]:
-    """Return the byte order mark, if there is one, and the text. The name is that of the file.
-
-    Raises: Unreadable.
-    """
+    """Return the byte order mark, if there is one, and the text. Raises: Unreadable."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable(
-            f"{one_line(name)} is not UTF-8: byte {error.start + 1:,}. Save it as UTF-8."
+            f"{name} is not UTF-8: byte {error.start + 1:,}. Save it as UTF-8."
         ) from None
     return (BOM_UTF8, text[1:]) if text.startswith(_MARK) else (b"", text)
 
 
 def read_text(file: str) -> str:
-    """Return the text of the file, without a byte order mark.
+    """Return the text of the file, without a byte order mark. Raises: Unreadable."""
+    return read_marked_text(file)[1]
 
-    Raises: Unreadable.
-    """
+
+def read_marked_text(file: str) -> tuple[bytes, str]:
+    """Return the byte order mark of the file, if it has one, and its text. Raises: Unreadable."""
     try:
         with click.open_file(file, "rb") as stream:
-            return decoded(stream.read(), "The file")[1]
+            return decoded(stream.read(), "The file")
     except OSError as error:
         raise Unreadable(f"Can't read the file: {error.strerror}.") from None

@@ -161,13 +161,7 @@ class _TokenPage(Page):
                 raise
             self.pages.redirect(req, resp, visit(req).base, _SIGNED_IN_ALREADY)
 
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        token: str,
-        errors: tuple[Violation, ...] = (),
-    ) -> None:
+    def _show(self, req: Request, resp: Response, token: str, *errors: Violation) -> None:
         """Send the page. Raises: LinkNotValid."""
         raise NotImplementedError
 
@@ -189,9 +183,9 @@ class InvitationPage(_TokenPage):
                 user_agent=req.user_agent or "",
             )
         except InvalidAdministrator as invalid:
-            self._show(req, resp, token, invalid.violations)
+            self._show(req, resp, token, *invalid.violations)
         except SignInFailed:
-            self._show(req, resp, token, (_OTHER_PASSWORD,))
+            self._show(req, resp, token, _OTHER_PASSWORD)
         except LinkNotValid:  # After a double click, for example.
             _refuse_link(self, req, resp)
         else:
@@ -199,13 +193,7 @@ class InvitationPage(_TokenPage):
             path = f"{visit(req).base}/o/{invitation.organization_id}/fields"
             self.pages.redirect(req, resp, path, Flash("You have accepted the invitation."))
 
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        token: str,
-        errors: tuple[Violation, ...] = (),
-    ) -> None:
+    def _show(self, req: Request, resp: Response, token: str, *errors: Violation) -> None:
         invitation = self.core.administrators.find_invitation(token)
         self.pages.send(
             req,
@@ -241,19 +229,13 @@ class LinkPage(_TokenPage):
                     token, password, address=self.client_address(req), user_agent=user_agent
                 )
             except InvalidAdministrator as invalid:
-                self._show(req, resp, token, invalid.violations)
+                self._show(req, resp, token, *invalid.violations)
                 return
             flash = Flash("Your password was set.")
         _begin_session(self, req, resp, signed_in)
         self.pages.redirect(req, resp, visit(req).base, flash)
 
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        token: str,
-        errors: tuple[Violation, ...] = (),
-    ) -> None:
+    def _show(self, req: Request, resp: Response, token: str, *errors: Violation) -> None:
         link = self.core.administrators.find_link(token)
         sets_password = link.purpose is LinkPurpose.SET_PASSWORD
         self.pages.send(

@@ -28,7 +28,6 @@ from recipient_fields.application.environment import CredentialsNotPermitted
 from recipient_fields.application.esp.documents import parse_report
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
-    FieldQuery,
     IntegrationId,
     InvalidInput,
     OrganizationId,
@@ -350,7 +349,7 @@ class IntegrationDeletion(Page):
             status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             integration=integration,
             esp=self.core.profiles.title(integration.esp),
-            fields=_fields_of(self.core, organization_id, integration.id),
+            fields=self.core.integrations.list_fields(integration),
             shown=SHOWN_FIELDS,
             has_changed=has_changed,
         )
@@ -629,13 +628,6 @@ def _send_form(
         esps={each.esp: each.title for each in page.core.profiles},
         errors=errors,
     )
-
-
-def _fields_of(
-    core: Core, organization_id: OrganizationId, integration_id: IntegrationId
-) -> tuple[RecipientField, ...]:
-    query = FieldQuery(integration_ids={integration_id}, limit=None)
-    return core.fields.find_fields(organization_id, query).fields
 
 
 def _parse_esp(core: Core, text: str) -> Esp:

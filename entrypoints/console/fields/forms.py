@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Any
 
 from attrs import frozen
 from falcon import Request, Response
@@ -96,18 +95,18 @@ class FieldCreation(Page):
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show an empty form."""
-        self._show(req, resp, _EMPTY)
+        _send_form(self, req, resp, _EMPTY)
 
     def on_continue(self, req: Request, resp: Response) -> None:
         """Show the form with the inputs of an ended session."""
-        self._show(req, resp, _entered(req))
+        _send_form(self, req, resp, _entered(req))
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Change the inputs as the pressed button says, or create the field."""
         form = _entered(req)
         edited = _edited(form)
         if edited is not None:
-            self._show(req, resp, edited, pressed=form.text("action"))
+            _send_form(self, req, resp, edited, pressed=form.text("action"))
             return
         form = _with_pasted(form)
         organization_id = visit(req).organization.id
@@ -116,36 +115,15 @@ class FieldCreation(Page):
             with claimed_form(req, self.core, "/fields"):
                 created = self.core.fields.by(author(req)).create_field(organization_id, draft)
         except (InvalidDocument, InvalidField) as invalid:
-            self._show(req, resp, form, FieldErrors.of_violations(invalid.violations, form))
+            _send_form(self, req, resp, form, FieldErrors.of_violations(invalid.violations, form))
             return
         except KeyTaken as taken:
             explained = self.core.content.explain_taken_key(organization_id, taken)
-            self._show(req, resp, form, FieldErrors.of_taken_key(explained))
+            _send_form(self, req, resp, form, FieldErrors.of_taken_key(explained))
             return
         path = visit(req).path(f"/fields/{created.id}")
         self.pages.redirect(
             req, resp, path, Flash("The field ", created.name, " was created.", path)
-        )
-
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        form: Form,
-        errors: FieldErrors | None = None,
-        *,
-        pressed: str = "",
-    ) -> None:
-        _send_form(
-            self,
-            req,
-            resp,
-            form,
-            errors,
-            pressed=pressed,
-            action=visit(req).path("/fields/new"),
-            title="New manual field",
-            submit="Create field",
         )
 
 
@@ -157,11 +135,11 @@ class FieldEditing(Page):
     def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a form with the stored field."""
         field = self._get(req, field_id)
-        self._show(req, resp, field, _form_of(field))
+        _send_form(self, req, resp, _form_of(field), field=field)
 
     def on_continue(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show the form with the inputs of an ended session."""
-        self._show(req, resp, self._get(req, field_id), _entered(req))
+        _send_form(self, req, resp, _entered(req), field=self._get(req, field_id))
 
     def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Change the inputs as the pressed button says, or the field in the version of the form."""
@@ -169,7 +147,7 @@ class FieldEditing(Page):
         form = _entered(req)
         edited = _edited(form)
         if edited is not None:
-            self._show(req, resp, field, edited, pressed=form.text("action"))
+            _send_form(self, req, resp, edited, field=field, pressed=form.text("action"))
             return
         form = _with_pasted(form)
         try:
@@ -180,14 +158,15 @@ class FieldEditing(Page):
                 Precondition(match=frozenset({form.text("version")})),
             )
         except (InvalidDocument, InvalidField) as invalid:
-            self._show(req, resp, field, form, FieldErrors.of_violations(invalid.violations, form))
+            errors = FieldErrors.of_violations(invalid.violations, form)
+            _send_form(self, req, resp, form, errors, field=field)
             return
         except VersionConflict:
             changed = self._get(req, field_id)
             differences = _differences(_form_of(changed), form)
             if differences:  # There are none if the same form was submitted twice.
                 form = form.with_texts(version=[changed.version_tag])
-                self._show(req, resp, changed, form, conflict=differences)
+                _send_form(self, req, resp, form, field=changed, conflict=differences)
                 return
         path = visit(req).path(f"/fields/{changed.id}")
         self.pages.redirect(
@@ -200,44 +179,19 @@ class FieldEditing(Page):
         field.require_changeable(by=ADMINISTRATOR)
         return field
 
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        field: RecipientField,
-        form: Form,
-        errors: FieldErrors | None = None,
-        *,
-        conflict: Sequence[tuple[str, str, str]] = (),
-        pressed: str = "",
-    ) -> None:
-        _send_form(
-            self,
-            req,
-            resp,
-            form,
-            errors,
-            field=field,
-            conflict=conflict,
-            pressed=pressed,
-            action=visit(req).path(f"/fields/{field.id}/edit"),
-            title=f"Edit {field.name}",
-            submit="Save changes",
-        )
-
 
 def _send_form(
     page: Page,
     req: Request,
     resp: Response,
     form: Form,
-    errors: FieldErrors | None,
+    errors: FieldErrors | None = None,
     *,
     field: RecipientField | None = None,
     conflict: Sequence[tuple[str, str, str]] = (),
-    pressed: str,
-    **values: Any,
+    pressed: str = "",
 ) -> None:
+    """Send the form of a new field, or of the field to edit."""
     errors = errors or FieldErrors()
     decision = page.core.fields.decide(Operation.UPDATE, ADMINISTRATOR.origin())
     page.pages.send(
@@ -252,7 +206,6 @@ def _send_form(
         data_types=DATA_TYPES,
         pressed=pressed,
         reason=decision.reason if isinstance(decision, Denied) else "",
-        **values,
     )
 
 

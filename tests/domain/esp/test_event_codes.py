@@ -224,7 +224,6 @@ CHANGED = [
     "{{#if event.a > 1}}|{{/if}}",
     f"{LOOP}|{{{{/each}}}}",
     f"{LOOP}|{{{{item.name}}}}|{{{{/each}}}}",
-    f"{LOOP}|{{{{loop.number}}}}|{{{{/each}}}}",
     f"{LOOP}|{{{{#if item.name}}}}|{{{{/if}}}}{{{{/each}}}}",
     f"{LOOP}|{{{{#if loop is first}}}}|{{{{/if}}}}{{{{/each}}}}",
     "{{event.tags | first}}",
