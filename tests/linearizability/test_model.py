@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from .checker import NEVER
 from .model import Call, Kind, Operation, Outcome, Result, contradictions
 
-UNKNOWN = Outcome(Result.UNKNOWN)
 SEVENTH = "7-1"
 
 
@@ -53,14 +51,6 @@ def put(
 def listed(at: float, revision: int, *, lasting: float = 1, **fields: Any) -> Call:
     outcome = Outcome(Result.LISTED, fields=fields, revision=revision)
     return Call(Operation(Kind.LIST), outcome, at, at + lasting)
-
-
-def without_outcome(call: Call) -> Call:
-    return Call(call.operation, UNKNOWN, call.invoked, NEVER)
-
-
-def rejected(call: Call, result: Result, **members: Any) -> Call:
-    return Call(call.operation, Outcome(result, members), call.invoked, call.returned)
 
 
 SEVEN = create(0, 7, name="City")

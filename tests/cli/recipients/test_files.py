@@ -24,14 +24,9 @@ from ...support.command_line import CommandLine, Run, Script
 from ...support.waiting import TIMEOUT
 
 INVALID = 3
-TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
 NUMBERS = "If the numbers have decimal commas, add --decimal ','.\n"
 DATES = "If the dates have another format, use --date-format D.M.YYYY.\n"
-BOOLEANS = (
-    "If other words mean true and false, add --true and --false, for example --true ja --false"
-    " nein.\n"
-)
 
 
 @pytest.fixture(autouse=True)
