@@ -78,137 +78,115 @@ LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
 
 
-def _option(help_text: str, metavar: str | None = None, *, secret: bool = False) -> dict[str, Any]:
-    """Return the metadata of a setting: the help of its option, and the name of the value.
+def _setting(
+    help_text: str, metavar: str | None = None, *, default: object = None, secret: bool = False
+) -> Any:
+    """Return the attribute of a setting with the help of its option, and the name of the value.
 
     A secret can contain a password, so its value can be in a file.
     """
-    return {"help": help_text, "metavar": metavar, "secret": secret}
+    metadata = {"help": help_text, "metavar": metavar, "secret": secret}
+    return field(default=default, metadata=metadata)
 
 
 @frozen(kw_only=True)
 class Settings:
     """The settings of the service. Each has an option of `serve` and an environment variable."""
 
-    storage: str = field(
+    storage: str = _setting(
+        "The storage: sqlite:PATH, postgresql://… or memory:.",
+        "URL",
         default="sqlite:recipient-fields.db",
-        metadata=_option(
-            "The storage: sqlite:PATH, postgresql://… or memory:.", "URL", secret=True
-        ),
+        secret=True,
     )
-    listen: Address = field(
+    listen: Address = _setting(
+        "The address to listen on. Port 0 selects a free port.",
+        "HOST:PORT",
         default=Address("127.0.0.1", 8080),
-        metadata=_option("The address to listen on. Port 0 selects a free port.", "HOST:PORT"),
     )
-    admin_listen: Address | None = field(
-        default=None,
-        metadata=_option(
-            "Another address for /healthz, /readyz and /metrics, which responds even if"
-            " the service is overloaded.",
-            "HOST:PORT",
-        ),
+    admin_listen: Address | None = _setting(
+        "Another address for /healthz, /readyz and /metrics, which responds even if"
+        " the service is overloaded.",
+        "HOST:PORT",
     )
-    threads: Annotated[int, Range(1, 64)] = field(
-        default=4,
-        metadata=_option("The number of requests to process at the same time: 1 to 64.", "NUMBER"),
+    threads: Annotated[int, Range(1, 64)] = _setting(
+        "The number of requests to process at the same time: 1 to 64.", "NUMBER", default=4
     )
-    connections: Annotated[int, Range(1)] = field(
-        default=MAX_CONNECTIONS,
-        metadata=_option("The maximum number of open client connections.", "NUMBER"),
+    connections: Annotated[int, Range(1)] = _setting(
+        "The maximum number of open client connections.", "NUMBER", default=MAX_CONNECTIONS
     )
-    reuse_port: bool = field(
+    reuse_port: bool = _setting(
+        "Share the address with other processes that use this option, for restarts"
+        " without downtime.",
         default=False,
-        metadata=_option(
-            "Share the address with other processes that use this option, for restarts"
-            " without downtime."
-        ),
     )
-    field_limit: Annotated[int, Range(0)] = field(
+    field_limit: Annotated[int, Range(0)] = _setting(
+        "The maximum number of API-managed fields per organization.",
+        "NUMBER",
         default=DEFAULT_FIELD_LIMIT,
-        metadata=_option("The maximum number of API-managed fields per organization.", "NUMBER"),
     )
-    catalog_size: Annotated[int, Range(1, 65_536)] = field(
+    catalog_size: Annotated[int, Range(1, 65_536)] = _setting(
+        "The maximum size of the list of an organization's fields in MiB.",
+        "MIB",
         default=DEFAULT_CATALOG_SIZE // MEBIBYTE,
-        metadata=_option("The maximum size of the list of an organization's fields in MiB.", "MIB"),
     )
-    history_size: MebibytesOrDefault = field(
-        default=None,
-        metadata=_option(
-            "The maximum size of each organization's history in MiB: 256 by default. The"
-            " service removes the oldest records. Unless it is set, histories that were larger at"
-            " an upgrade have no limit.",
-            "MIB",
-        ),
+    history_size: MebibytesOrDefault = _setting(
+        "The maximum size of each organization's history in MiB: 256 by default. The"
+        " service removes the oldest records. Unless it is set, histories that were larger at"
+        " an upgrade have no limit.",
+        "MIB",
     )
-    keys: str = field(
+    keys: str = _setting(
+        "The validator of API keys: stored:, or introspection+https://… for the access"
+        " tokens of an issuer.",
+        "URL",
         default=STORED_KEYS,
-        metadata=_option(
-            "The validator of API keys: stored:, or introspection+https://… for the access"
-            " tokens of an issuer.",
-            "URL",
-        ),
     )
-    cache: Annotated[int, Range(0, 65_536)] = field(
-        default=64,
-        metadata=_option("The maximum size of the response cache in MiB; 0 disables it.", "MIB"),
+    cache: Annotated[int, Range(0, 65_536)] = _setting(
+        "The maximum size of the response cache in MiB; 0 disables it.", "MIB", default=64
     )
-    console: bool = field(
-        default=False, metadata=_option("Serve the web application for administrators at /console.")
+    console: bool = _setting(
+        "Serve the web application for administrators at /console.", default=False
     )
-    console_url: WebOrigin | None = field(
-        default=None,
-        metadata=_option(
-            "The address of the console in a browser, without /console: for example"
-            " https://fields.example.com. The console requires it, unless the service listens on a"
-            " loopback address.",
-            "URL",
-        ),
+    console_url: WebOrigin | None = _setting(
+        "The address of the console in a browser, without /console: for example"
+        " https://fields.example.com. The console requires it, unless the service listens on a"
+        " loopback address.",
+        "URL",
     )
-    esp_organizations: OrganizationIds = field(
+    esp_organizations: OrganizationIds = _setting(
+        "With --console: the ids of the organizations whose admins may sync with the"
+        " credentials of ESPs in the environment, for example 1,7. By default, none.",
+        "IDS",
         default=(),
-        metadata=_option(
-            "With --console: the ids of the organizations whose admins may sync with the"
-            " credentials of ESPs in the environment, for example 1,7. By default, none.",
-            "IDS",
-        ),
     )
-    esp_hosts: HostNames = field(
+    esp_hosts: HostNames = _setting(
+        "Hosts to which the credentials of integrations can be sent, besides those of"
+        " the ESPs, with a port if it is not 443: for example a proxy, esp.internal:8443.",
+        "HOSTS",
         default=(),
-        metadata=_option(
-            "Hosts to which the credentials of integrations can be sent, besides those of"
-            " the ESPs, with a port if it is not 443: for example a proxy, esp.internal:8443.",
-            "HOSTS",
-        ),
     )
-    log_level: LogLevel = field(
-        default="info",
-        metadata=_option("Minimum level to log. `info` includes one line per request."),
+    log_level: LogLevel = _setting(
+        "Minimum level to log. `info` includes one line per request.", default="info"
     )
-    log_format: LogFormat = field(
+    log_format: LogFormat = _setting(
+        "The format of the log on standard error. `auto` is `text` on a terminal and"
+        " `json` otherwise.",
         default="auto",
-        metadata=_option(
-            "The format of the log on standard error. `auto` is `text` on a terminal and"
-            " `json` otherwise."
-        ),
     )
-    log_client_address: bool = field(
-        default=False,
-        metadata=_option("Include the client's IP address in the log line of each request."),
+    log_client_address: bool = _setting(
+        "Include the client's IP address in the log line of each request.", default=False
     )
-    trusted_proxies: Networks = field(
+    trusted_proxies: Networks = _setting(
+        "With --console or --log-client-address: the networks of the proxies whose"
+        " X-Forwarded-For or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
+        "NETWORKS",
         default=(),
-        metadata=_option(
-            "With --console or --log-client-address: the networks of the proxies whose"
-            " X-Forwarded-For or Forwarded header is trusted, for example 10.0.0.0/8,::1.",
-            "NETWORKS",
-        ),
     )
-    traces: bool = field(
+    traces: bool = _setting(
+        "Export OpenTelemetry traces over OTLP, as the OTEL_* variables configure. It"
+        " needs the extra `traces`.",
         default=False,
-        metadata=_option(
-            "Export OpenTelemetry traces over OTLP, as the OTEL_* variables configure. It"
-            " needs the extra `traces`."
-        ),
     )
 
     @classmethod

@@ -156,7 +156,7 @@ def _names(caveat: str, recipient: Mapping[str, object]) -> bool:
     if caveat.startswith(("LiquidJS calculates", "LiquidJS divides")):
         return any(type(value) in {int, float} for value in recipient.values())
     if "in words with other characters than A to Z" in caveat:
-        return not all(str(value).isascii() for value in recipient.values())
+        return any(re.search("[^A-Za-z ]", str(value)) for value in recipient.values())
     if "stores numbers, true and false as texts" in caveat:
         return any(isinstance(value, bool) for value in recipient.values())
     if caveat.startswith("LiquidJS also writes ..."):

@@ -275,12 +275,9 @@ class _Test:
 
     def read(self) -> Expression:
         """Return the test. Raises: NotRead."""
-        found = self.tokens.chain(self._conjunction, "or")
+        found = self.tokens.levels(self._membership, ("and",), ("or",))
         self.tokens.require_end()
         return found
-
-    def _conjunction(self) -> Expression:
-        return self.tokens.chain(self._membership, "and")
 
     def _membership(self) -> Expression:
         found = self._relation()

@@ -168,6 +168,13 @@ class Tokens:
             found = self.operation(operator, found, read)
         return found
 
+    def levels(self, read: Callable[[], Expression], *levels: tuple[str, ...]) -> Expression:
+        """Do the same with operators of several levels, of which the first bind most strongly."""
+        if not levels:
+            return read()
+        *stronger, weakest = levels
+        return self.chain(lambda: self.levels(read, *stronger), *weakest)
+
     def values(self, read: Callable[[], Expression]) -> tuple[Expression, ...]:
         """Return the values in a tag whose syntax is not known, as far as they can be read."""
         found: list[Expression] = []

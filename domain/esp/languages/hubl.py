@@ -282,10 +282,7 @@ class _Expressions:
 
     def without_choice(self) -> Expression:
         """Return an expression that is no choice."""
-        return self.tokens.chain(self._and, "or", "||")
-
-    def _and(self) -> Expression:
-        return self.tokens.chain(self._not, "and", "&&")
+        return self.tokens.levels(self._not, ("and", "&&"), ("or", "||"))
 
     def _not(self) -> Expression:
         if not (self.tokens.accept("name", "not") or self.tokens.accept("mark", "!")):
@@ -310,16 +307,8 @@ class _Expressions:
                 return found
 
     def _sum(self) -> Expression:
-        return self.tokens.chain(self._concatenation, "+", "-")
-
-    def _concatenation(self) -> Expression:
-        return self.tokens.chain(self._product, "~")
-
-    def _product(self) -> Expression:
-        return self.tokens.chain(self._power, "*", "/", "//", "%")
-
-    def _power(self) -> Expression:
-        return self.tokens.chain(self._filtered, "**")
+        operators = ("**",), ("*", "/", "//", "%"), ("~",), ("+", "-")
+        return self.tokens.levels(self._filtered, *operators)
 
     def _filtered(self) -> Expression:
         found = self._signed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import TypeVar
 
 from attrs import evolve, frozen
@@ -44,6 +45,7 @@ from .tree import (
     Special,
     Text,
     Unread,
+    walk,
 )
 
 _OPENING = re.compile(r"\{[{%]")
@@ -272,8 +274,11 @@ def write_value(value: Expression, quote: str, write_path: Callable[[Path], str]
 
 
 def _case(subject: Expression) -> Builder:
-    def build(start: int, end: int, branches: Sequence[Branch]) -> Condition:
+    def build(start: int, end: int, branches: Sequence[Branch]) -> Node:
         before, *others = branches
+        if _can_show_several(subject, others):
+            nodes = tuple(chain.from_iterable(each.nodes for each in branches))
+            return Opaque(start, end, "case", (subject,), nodes=nodes)
         tests = [_compared(subject, branch) for branch in others]
         if not others or not all(isinstance(node, Text | Comment) for node in before.nodes):
             never = Operation("and", (Literal(value=False), subject))
@@ -281,6 +286,16 @@ def _case(subject: Expression) -> Builder:
         return Condition(start, end, tuple(tests))
 
     return build
+
+
+def _can_show_several(subject: Expression, branches: Sequence[Branch]) -> bool:
+    """Return whether the value can equal several values of branches, each of which is shown."""
+    tests = (each.test for each in branches)
+    values = [v for test in tests if isinstance(test, Operation) for v in test.operands]
+    nodes = walk(chain.from_iterable(each.nodes for each in branches))
+    changed = {each.name for each in nodes if isinstance(each, Assignment)}
+    is_changed = isinstance(subject, Path) and subject.parts[0] in changed
+    return len({*values}) < len(values) or (is_changed and len(values) > 1)
 
 
 def _strictly(tag: _Tag, read: Callable[[_Expressions], T]) -> T:

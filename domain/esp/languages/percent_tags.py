@@ -98,10 +98,7 @@ class _Test:
         return found
 
     def _disjunction(self) -> Expression:
-        return self._tokens.chain(self._conjunction, "||")
-
-    def _conjunction(self) -> Expression:
-        return self._tokens.chain(self._comparison, "&&")
+        return self._tokens.levels(self._comparison, ("&&",), ("||",))
 
     def _comparison(self) -> Expression:
         left = self._value()

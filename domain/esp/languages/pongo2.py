@@ -232,13 +232,10 @@ class _Expressions:
     def _sum(self) -> Expression:
         sign = self.tokens.accept_operator("+", "-")
         negated = self.tokens.accept_operator("!", "not")
-        found = self.tokens.chain(self._product, "+", "-")
+        found = self.tokens.levels(self._power, ("*", "/", "%"), ("+", "-"))
         if sign == "-":
             found = Operation("-", (found,))
         return Operation("not", (found,)) if negated else found
-
-    def _product(self) -> Expression:
-        return self.tokens.chain(self._power, "*", "/", "%")
 
     def _power(self) -> Expression:
         left = self._factor()

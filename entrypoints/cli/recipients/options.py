@@ -47,47 +47,6 @@ class _Encoding(click.ParamType[str]):
         return value
 
 
-_delimiter_option = option(
-    "--delimiter",
-    type=_Delimiter(),
-    metavar="CHARACTER|tab",
-    help="The character between the cells of a CSV file. By default, it is detected.",
-)
-_encoding_option = option(
-    "--encoding", type=_Encoding(), help="The text encoding. By default, it is detected."
-)
-_decimal_option = option(
-    "--decimal",
-    type=click.Choice([".", ","]),
-    default=".",
-    show_default=True,
-    help="The decimal mark of the numbers in a CSV file.",
-)
-_date_option = option(
-    "--date-format",
-    metavar="FORMAT",
-    default="YYYY-MM-DD",
-    show_default=True,
-    help="The format of the dates in a CSV file, such as DD.MM.YYYY.",
-)
-_true_option = option(
-    "--true",
-    multiple=True,
-    metavar="WORD",
-    default=("true",),
-    show_default=True,
-    help="A word for true in a CSV file, such as ja. The option can be repeated.",
-)
-_false_option = option(
-    "--false",
-    multiple=True,
-    metavar="WORD",
-    default=("false",),
-    show_default=True,
-    help="A word for false in a CSV file, such as nein. The option can be repeated.",
-)
-
-
 integration_option: Option = option(
     "--integration",
     type=Identifier(),
@@ -104,6 +63,43 @@ def require_columns(file: str, integration: int | None) -> None:
 def file_options(command: Callable[..., T]) -> Callable[..., T]:
     """Add the options of the texts in a file: `delimiter`, `encoding` and `formats`."""
 
+    @option(
+        "--delimiter",
+        type=_Delimiter(),
+        metavar="CHARACTER|tab",
+        help="The character between the cells of a CSV file. By default, it is detected.",
+    )
+    @option("--encoding", type=_Encoding(), help="The text encoding. By default, it is detected.")
+    @option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        help="The decimal mark of the numbers in a CSV file.",
+    )
+    @option(
+        "--date-format",
+        metavar="FORMAT",
+        default="YYYY-MM-DD",
+        show_default=True,
+        help="The format of the dates in a CSV file, such as DD.MM.YYYY.",
+    )
+    @option(
+        "--true",
+        multiple=True,
+        metavar="WORD",
+        default=("true",),
+        show_default=True,
+        help="A word for true in a CSV file, such as ja. The option can be repeated.",
+    )
+    @option(
+        "--false",
+        multiple=True,
+        metavar="WORD",
+        default=("false",),
+        show_default=True,
+        help="A word for false in a CSV file, such as nein. The option can be repeated.",
+    )
     @wraps(command)
     def with_formats(
         *args: object,
@@ -116,11 +112,6 @@ def file_options(command: Callable[..., T]) -> Callable[..., T]:
         formats = _parse_formats(decimal, date_format, true, false)
         return command(*args, formats=formats, **others)
 
-    for each in (
-        *(_false_option, _true_option, _date_option),
-        *(_decimal_option, _encoding_option, _delimiter_option),
-    ):
-        with_formats = each(with_formats)
     return with_formats
 
 

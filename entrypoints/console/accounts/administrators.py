@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from http import HTTPStatus
+from typing import TypeAlias
 
 from attrs import frozen
 from falcon import Request, Response
@@ -30,6 +31,8 @@ from ..submitted_forms import claimed_form
 
 ROLE_NAMES = {Role.ADMIN.value: "Admin", Role.VIEWER.value: "Viewer"}
 _LABELS = {"email": "Email address", "role": "Role"}
+
+_Issued: TypeAlias = IssuedInvitation | IssuedLink
 
 _LIST = "/settings/administrators"
 _RESET = "administrators/reset.html"
@@ -208,7 +211,7 @@ class _ShownLink:
     expires_at: datetime
 
     @classmethod
-    def of(cls, issued: IssuedInvitation | IssuedLink, console: str) -> _ShownLink:
+    def of(cls, issued: _Issued, console: str) -> _ShownLink:
         """Return what the list shows. `console` is the URL of the console."""
         if isinstance(issued, IssuedInvitation):
             return cls(
@@ -272,12 +275,7 @@ def _send_confirmation(
     )
 
 
-def _send_list(
-    page: Page,
-    req: Request,
-    resp: Response,
-    issued: IssuedInvitation | IssuedLink | None = None,
-) -> None:
+def _send_list(page: Page, req: Request, resp: Response, issued: _Issued | None = None) -> None:
     """Send the list, and show the link that was issued for a person."""
     organization_id = visit(req).organization.id
     console = f"{own_origin(req, page.pages.origin)}{visit(req).base}"

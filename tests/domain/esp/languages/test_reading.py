@@ -204,6 +204,15 @@ TREES: list[tuple[str, str, object]] = [
      ("if", ("A", "1"), (("==", "B", {"literal": "c"}), "2"), (None, "3"))),
     ("percent tags", "%IF $A%1%ELSEIF $B%2%ELSE%3%/IF%",
      ("if", ("A", "1"), ("B", "2"), (None, "3"))),
+    # Liquid shows each `when` with the value.
+    ("Liquid", "{% case a %}{% when 1 %}x{% when 2, 1 %}y{% endcase %}",
+     ("tag", "case", ["a"], ["x", "y"])),
+    ("Liquid", "{% case a %}{% when 1 %}{% assign a = 2 %}{% when 2 %}y{% endcase %}",
+     ("tag", "case", ["a"], [("set", "a", number(2)), "y"])),
+    ("Liquid", "{% case a %}{% when 1, 2 %}{% assign a = 2 %}{% endcase %}",
+     ("tag", "case", ["a"], [("set", "a", number(2))])),
+    ("Liquid", "{% case a %}{% when 1 %}{% assign a = 2 %}{% endcase %}",
+     ("if", (("==", "a", number(1)), ("set", "a", number(2))))),
     # Loops, variables, other blocks.
     ("Liquid", "{% for i in a.b reversed limit: 2 %}{{ i }}{% else %}0{% endfor %}",
      ("for", ("i",), "a.b", [("show", "i")], ["0"])),
