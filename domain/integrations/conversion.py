@@ -25,7 +25,7 @@ from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation, Violations
 from ..esp.content.export import ContentExporter
-from ..esp.content.options import ExportOptions
+from ..esp.content.options import ExportOptions, to_surface
 from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
@@ -97,10 +97,6 @@ _TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts o
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
 
 
-def _to_surface(surface: Surface | str | None) -> Surface | None:
-    return None if surface is None else Surface(surface)
-
-
 def _to_bare(bare: Bare | str | None) -> Bare | None:
     return None if bare is None else Bare(bare)
 
@@ -136,7 +132,7 @@ class ConversionOptions:
 
     names: Mapping[str, str] = {}
     values: Mapping[str, str] = {}
-    surface: Surface | None = field(default=None, converter=_to_surface)
+    surface: Surface | None = field(default=None, converter=to_surface)
     exact: bool = False
     strict: bool = False
     sent_by: str | None = None
