@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl
 
 from attrs import fields_dict
 
-from recipient_fields.application import Clock, system_clock
 from recipient_fields.application.environment import (
     VARIABLE_PREFIX,
     MissingCredentials,
@@ -26,9 +25,7 @@ _RULES = fields_dict(TokenRules).keys()
 _NUMBERS = {"timeout", "cache_seconds", "cache_tokens"}
 
 
-def introspection_at(
-    url: str, authorization: str, *, clock: Clock = system_clock
-) -> IntrospectionKeyValidator:
+def introspection_at(url: str, authorization: str) -> IntrospectionKeyValidator:
     """Return the validator for the URL of an endpoint. The query contains the validator's settings.
 
     `authorization` is the header for the endpoint: use `basic` or `bearer`. Raises: ValueError if a
@@ -44,7 +41,6 @@ def introspection_at(
             timeout=numbers.get("timeout", DEFAULT_TIMEOUT),
         ),
         TokenRules(**{name: text for name, text in values.items() if name in _RULES}),
-        clock=clock,
         cache_seconds=numbers.get("cache_seconds", 0),
         cache_tokens=_whole("cache_tokens", numbers.get("cache_tokens", DEFAULT_CACHE_TOKENS)),
     )

@@ -15,7 +15,7 @@ from ..conditions import LocatedViolation
 from ..conditions.literals import to_scalar
 from ..conditions.tree import condition_keys
 from ..content import Content, ContentWarning, InvalidContent, Surface, read_content
-from ..content.checks import find_violations
+from ..content.checks import require_fields
 from ..content.errors import MAX_VIOLATIONS
 from ..content.html import Html, Kind
 from ..content.resolution import EMAIL_KEY, FieldResolver
@@ -25,7 +25,7 @@ from ..content.warning_codes import WarningCode
 from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation, Violations
 from ..esp.content.export import ContentExporter
-from ..esp.content.options import ExportOptions
+from ..esp.content.options import ExportOptions, to_surface
 from ..esp.conversion.code import read_tags
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
@@ -94,10 +94,6 @@ _TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts o
 _TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
 
 
-def _to_surface(surface: Surface | str | None) -> Surface | None:
-    return None if surface is None else Surface(surface)
-
-
 def _to_bare(bare: Bare | str | None) -> Bare | None:
     return None if bare is None else Bare(bare)
 
@@ -133,7 +129,7 @@ class ConversionOptions:
 
     names: Mapping[str, str] = {}
     values: Mapping[str, str] = {}
-    surface: Surface | None = field(default=None, converter=_to_surface)
+    surface: Surface | None = field(default=None, converter=to_surface)
     exact: bool = False
     strict: bool = False
     sent_by: str | None = None
@@ -447,9 +443,7 @@ class _Conversion:
                 codes, written_for = self._with_short_names(codes, written_for)
         if written_for is None:
             resolver = FieldResolver(codes.names.by_key, explain_key=codes.names.explain_key)
-            violations = find_violations(content, resolver)
-            if violations:
-                raise InvalidContent(violations)
+            require_fields(content, resolver)
             return content.source, content.warnings
         variables = {*reader.kept_variables.values(), *reader.copied}
         violations = [*self._find_overwritten(content, variables)]

@@ -44,9 +44,8 @@ def reporting_violations(
     file: str | None = None,
     source: str | None = None,
     as_json: bool = False,
-    status: int = 1,
 ) -> Iterator[None]:
-    """Report invalid input in the block: one line per violation, and this exit status.
+    """Report invalid input in the block: one line per violation, and exit status 1.
 
     With `file`, the name of the file that the violations are in, each line begins with it. With
     `source`, its text, each one is followed by its line. As JSON, all violations are one document
@@ -61,7 +60,7 @@ def reporting_violations(
             note_violations(invalid, file=file, source=source)
             advice = f" {_PERMISSION}" if all(map(_is_mistake, invalid.violations)) else ""
             note(f"Error: {summary}{advice}")
-        click.get_current_context().exit(status)
+        click.get_current_context().exit(1)
 
 
 def note_violations(

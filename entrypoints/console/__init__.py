@@ -9,8 +9,7 @@ To add a page:
            changes = True  # A viewer gets 403 for GET too.
 
            def on_get(self, req, resp, integration_id):
-               integration = self.core.integrations.get_integration(
-                   visit(req).organization.id, integration_id)
+               integration = self.get_integration(req, integration_id)
                self.pages.send(req, resp, "integrations/delete.html", integration=integration)
 
            def on_post(self, req, resp, integration_id):
@@ -25,7 +24,7 @@ To add a page:
 
    If the administrator enters something in the form, add `on_continue(req, resp)`. It shows the
    form with the inputs in `visit(req).form`, and saves nothing. `SessionGuard` calls it after a
-   sign-in if the session had ended while the form was open: see `kept_forms`.
+   sign-in if the session had ended while the form was open: see `submitted_forms`.
 
 2. Add its route to `app.create_console`. `{organization_id:id}` in the path is enough to keep
    organizations apart: before the page runs, `SessionGuard` checks the session, that the

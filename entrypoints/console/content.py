@@ -135,12 +135,10 @@ class ContentView(_ContentPage):
     """`/console/o/{organization_id}/content`."""
 
     def on_get(self, req: Request, resp: Response) -> None:
-        """Show an empty form."""
+        """Show the form, with the inputs of an ended session if there are some."""
         self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
 
-    def on_continue(self, req: Request, resp: Response) -> None:
-        """Show the form with the inputs of an ended session."""
-        self._show(req, resp, _Inputs.of(visit(req).form), self._targets(req))
+    on_continue = on_get
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Show the content for the chosen ESP or for each integration, or send one as a file."""

@@ -20,7 +20,8 @@ from falcon import Request, Response
 from recipient_fields.application import Core
 from recipient_fields.application.extras import requires_extra
 from recipient_fields.application.wording import counted
-from recipient_fields.domain import SecretToken, format_instant
+from recipient_fields.domain import IntegrationId, SecretToken, format_instant
+from recipient_fields.domain.integrations import Integration
 
 from .forms import MAX_BODY_SIZE
 from .requests import Cookie, Cookies, Visit, base_path, csrf_token, own_path, sign, visit
@@ -229,6 +230,10 @@ class Page:
         A page that only receives forms can override it.
         """
         return own_path(req) if hasattr(self, "on_get") else base_path(req)
+
+    def get_integration(self, req: Request, integration_id: IntegrationId) -> Integration:
+        """Return the integration, which must be one of the organization of the path."""
+        return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
 
     def on_head(self, req: Request, resp: Response, **ids: Any) -> None:
         """Send the headers of the page. The server omits the content."""

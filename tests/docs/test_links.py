@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from markdown_it import MarkdownIt
 
 from .blocks import PAGES, ROOT, inline_code
@@ -18,47 +17,49 @@ _OURS = re.compile(r"(?:domain|application(?!/json$)|adapters|entrypoints|tests|
 _FUNCTIONS = re.compile(r"`([\w/]+\.py)`((?:,\s+`[\w.]+(?<!\.py)`)+)")
 """A module and, after a comma, its functions, classes or constants."""
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+TEXTS = {page: page.read_text("utf-8") for page in PAGES}
 
 
-@every_page
-def test_the_target_of_every_link_exists(page: Path) -> None:
+def test_the_target_of_every_link_exists() -> None:
     broken = [
-        link
-        for link in _links(page.read_text("utf-8"))
+        (page, link)
+        for page, text in TEXTS.items()
+        for link in _links(text)
         if not link.startswith(("https://", "http://", "mailto:")) and not _leads(page, link)
     ]
     assert broken == []
 
 
-@every_page
-def test_every_path_on_a_page_exists(page: Path) -> None:
-    named = [path for path in inline_code(page.read_text("utf-8")) if _OURS.fullmatch(path)]
+def test_every_path_on_a_page_exists() -> None:
+    missing = [
+        (page, path)
+        for page, text in TEXTS.items()
+        for path in inline_code(text)
+        if _OURS.fullmatch(path) and not (ROOT / path).exists()
+    ]
+    assert missing == []
 
-    assert [path for path in named if not (ROOT / path).exists()] == []
 
-
-@every_page
-def test_every_function_after_a_module_on_a_page_exists(page: Path) -> None:
-    named = [
-        (path, name)
-        for path, names in _FUNCTIONS.findall(page.read_text("utf-8"))
+def test_every_function_after_a_module_on_a_page_exists() -> None:
+    missing = [
+        (page, path, name)
+        for page, text in TEXTS.items()
+        for path, names in _FUNCTIONS.findall(text)
         for name in re.findall(r"`(.+?)`", names)
-        if _OURS.fullmatch(path)
+        if _OURS.fullmatch(path) and name not in _defined(ROOT / path)
     ]
+    assert missing == []
 
-    assert [(path, name) for path, name in named if name not in _defined(ROOT / path)] == []
 
-
-@every_page
-def test_every_selection_of_tests_on_a_page_finds_tests(page: Path) -> None:
-    commands = [
-        shlex.split(code)
-        for code in inline_code(page.read_text("utf-8"))
+def test_every_selection_of_tests_on_a_page_finds_tests() -> None:
+    unknown = [
+        (page, word)
+        for page, text in TEXTS.items()
+        for code in inline_code(text)
         if "pytest " in code and " -k " in code
+        for word in _unknown_words(shlex.split(code))
     ]
-
-    assert [word for command in commands for word in _unknown_words(command)] == []
+    assert unknown == []
 
 
 def _defined(module: Path) -> set[str]:

@@ -29,8 +29,6 @@ _OPTION = re.compile(r"--[a-z][a-z-]*")
 _WORD = re.compile(r"[a-z-]+")
 _VARIABLE = re.compile(r"\bRECIPIENT_FIELDS_[A-Z_]*[A-Z]\b")
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-
 
 @pytest.mark.parametrize("page", WRITTEN_PAGES, ids=lambda path: path.name)
 def test_the_generated_parts_of_a_page_are_up_to_date(page: Path) -> None:
@@ -82,7 +80,6 @@ def test_the_settings_page_has_every_variable() -> None:
     assert {each.removesuffix(FILE_SUFFIX) for each in documented} == lasting | _secrets()
 
 
-@pytest.fixture(scope="module")
 def known_variables() -> Set[object]:
     """Return the variables of commands, secrets, the test suite and Kubernetes."""
     of_commands = {option.envvar for each in COMMANDS.values() for option in options(each)}
@@ -92,20 +89,24 @@ def known_variables() -> Set[object]:
     return known | {f"{name}{FILE_SUFFIX}" for name in known}
 
 
-@every_page
-def test_commands_and_options_on_a_page_exist(page: Path) -> None:
+def commands_on(page: Path) -> Iterator[str]:
     text = page.read_text("utf-8")
     shell = [b.text.replace("\\\n", "") for b in blocks_of(page.name, text) if b.language in RUN]
-    lines = [line for each in (*shell, *inline_code(text)) for line in each.splitlines()]
-
-    assert [
-        call[1] for line in lines for call in _CALL.finditer(line) if not _exists(call[1])
-    ] == []
+    for line in (line for each in (*shell, *inline_code(text)) for line in each.splitlines()):
+        yield from (call[1] for call in _CALL.finditer(line))
 
 
-@every_page
-def test_variables_on_a_page_are_read(page: Path, known_variables: Set[object]) -> None:
-    assert {*_VARIABLE.findall(page.read_text("utf-8"))} - known_variables == set()
+def test_commands_and_options_on_a_page_exist() -> None:
+    used = [(page, call) for page in PAGES for call in commands_on(page)]
+
+    assert [(page, call) for page, call in used if not _exists(call)] == []
+
+
+def test_variables_on_a_page_are_read() -> None:
+    used = {(page, each) for page in PAGES for each in _VARIABLE.findall(page.read_text("utf-8"))}
+    known = known_variables()
+
+    assert {(page, variable) for page, variable in used if variable not in known} == set()
 
 
 @pytest.mark.parametrize(

@@ -63,24 +63,23 @@ def test_a_page_teaches_the_public_names_that_name_it(page: str) -> None:
     assert [each.name for each in PUBLIC if each.page == page and each.name not in words] == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [*(page for page in PAGES if page != LIBRARY), *EXAMPLES],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_a_page_imports_only_public_names(source: Path) -> None:
+def programs(source: Path) -> list[str]:
+    """Return the programs on a page, or the one in a file."""
     text = source.read_text("utf-8")
-    programs = (
-        [text]
-        if source.suffix == ".py"
-        else [block.text for block in blocks_of(source.name, text) if block.language == "python"]
-    )
+    if source.suffix == ".py":
+        return [text]
+    return [block.text for block in blocks_of(source.name, text) if block.language == "python"]
+
+
+def test_a_page_imports_only_public_names() -> None:
     packages = {each.package for each in PUBLIC}
     values = [each.value for each in PUBLIC]
 
     assert [
-        f"{package}.{name}"
-        for program in programs
+        (source, f"{package}.{name}")
+        for source in (*PAGES, *EXAMPLES)
+        if source != LIBRARY
+        for program in programs(source)
         for package, name in imported(program)
         if f"{package}.{name}" not in packages
         if package not in packages

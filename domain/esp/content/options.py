@@ -19,7 +19,8 @@ MAX_LITERAL_LENGTH = 1_000
 """The maximum number of characters in a literal."""
 
 
-def _to_surface(surface: Surface | str | None) -> Surface | None:
+def to_surface(surface: Surface | str | None) -> Surface | None:
+    """Return the surface. Raises: ValueError if it is the text of none."""
     return None if surface is None else Surface(surface)
 
 
@@ -78,7 +79,7 @@ class ExportOptions:
     type.
     """
 
-    surface: Surface | None = field(default=None, converter=_to_surface)
+    surface: Surface | None = field(default=None, converter=to_surface)
     raw: bool = field(default=False, validator=_require_raw)
     strict: Strict = field(default=DEFAULT_STRICT, validator=_require_strict)
     literals: tuple[str, ...] = field(default=(), converter=to_texts)

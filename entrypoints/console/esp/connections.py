@@ -86,11 +86,11 @@ class IntegrationConnection(Page):
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form."""
-        self._show(req, resp, self._get(req, integration_id), _Shown())
+        self._show(req, resp, self.get_integration(req, integration_id), _Shown())
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Test the values, store them, set the schedule, or disconnect."""
-        integration, form = self._get(req, integration_id), visit(req).form
+        integration, form = self.get_integration(req, integration_id), visit(req).form
         connections = self.core.connections.by(author(req))
         path = f"{_LIST}/{integration_id}"
         ids = integration.organization_id, integration_id
@@ -136,9 +136,6 @@ class IntegrationConnection(Page):
             self._show(req, resp, integration, _Shown(status=status, failure=str(error)))
         else:
             self._leave(req, resp, integration, " is connected. Sync it to read its fields.")
-
-    def _get(self, req: Request, integration_id: IntegrationId) -> Integration:
-        return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
 
     def _parameters(self, integration: Integration) -> tuple[AccountParameter, ...]:
         return self.core.connections.accounts.parameters(integration.esp)

@@ -72,10 +72,9 @@ class IntegrationNames(Page):
         entered: _Entered,
         errors: FormErrors = NO_ERRORS,
     ) -> None:
-        organization_id = visit(req).organization.id
-        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        integration = self.get_integration(req, integration_id)
         profile = self.core.profiles[integration.esp]
-        codes = self.core.content.read_codes(organization_id)
+        codes = self.core.content.read_codes(integration.organization_id)
         rows = _rows(codes.names, integration)
         self.pages.send(
             req,
@@ -208,8 +207,7 @@ class RemovedFields(Page):
         integration_id: IntegrationId,
         error: RecipientFieldsError | None = None,
     ) -> None:
-        organization_id = visit(req).organization.id
-        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        integration = self.get_integration(req, integration_id)
         self.pages.send(
             req,
             resp,
@@ -217,7 +215,9 @@ class RemovedFields(Page):
             status=HTTPStatus.OK if error is None else STATUSES[type(error)],
             integration=integration,
             esp=self.core.profiles.title(integration.esp),
-            removals=self.core.integrations.list_removals(organization_id, integration_id),
+            removals=self.core.integrations.list_removals(
+                integration.organization_id, integration_id
+            ),
             shown=SHOWN_FIELDS,
             error=error,
         )

@@ -206,12 +206,10 @@ class IntegrationCreation(Page):
     changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
-        """Show the form."""
+        """Show the form, with the inputs of an ended session if there are some."""
         _send_form(self, req, resp)
 
-    def on_continue(self, req: Request, resp: Response) -> None:
-        """Show the form with the inputs of an ended session."""
-        _send_form(self, req, resp)
+    on_continue = on_get
 
     def on_post(self, req: Request, resp: Response) -> None:
         """Create the integration."""
@@ -235,10 +233,7 @@ class IntegrationView(_IntegrationPage):
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the integration, and the forms that sync it."""
-        integration = self.core.integrations.get_integration(
-            visit(req).organization.id, integration_id
-        )
-        self.send_integration(req, resp, integration)
+        self.send_integration(req, resp, self.get_integration(req, integration_id))
 
 
 class IntegrationMatching(_IntegrationPage):
@@ -251,9 +246,7 @@ class IntegrationMatching(_IntegrationPage):
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Set the names that were chosen among the proposals, or none."""
         chosen = [each.partition("=") for each in visit(req).form.texts("match")]
-        integration = self.core.integrations.get_integration(
-            visit(req).organization.id, integration_id
-        )
+        integration = self.get_integration(req, integration_id)
         try:
             self.core.integrations.by(author(req)).set_names(
                 integration.organization_id,
@@ -280,16 +273,16 @@ class IntegrationRenaming(Page):
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name of the integration."""
-        integration = self._get(req, integration_id)
+        integration = self.get_integration(req, integration_id)
         _send_form(self, req, resp, integration.name, integration)
 
     def on_continue(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name that was entered in an ended session."""
-        _send_form(self, req, resp, integration=self._get(req, integration_id))
+        _send_form(self, req, resp, integration=self.get_integration(req, integration_id))
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Rename the integration."""
-        integration, name = self._get(req, integration_id), visit(req).form.text("name")
+        integration, name = self.get_integration(req, integration_id), visit(req).form.text("name")
         try:
             renamed = self.core.integrations.rename_integration(
                 integration.organization_id, integration.id, name
@@ -301,9 +294,6 @@ class IntegrationRenaming(Page):
         path = visit(req).path(f"{_LIST}/{renamed.id}")
         flash = Flash("The integration ", renamed.name, " was renamed.", path)
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
-
-    def _get(self, req: Request, integration_id: IntegrationId) -> Integration:
-        return self.core.integrations.get_integration(visit(req).organization.id, integration_id)
 
 
 class IntegrationDeletion(Page):
@@ -317,14 +307,12 @@ class IntegrationDeletion(Page):
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
-        organization_id, path = visit(req).organization.id, visit(req).path(_LIST)
-        integrations = self.core.integrations.by(author(req))
-        expected = field_ids(visit(req).form, "expected")
+        path, expected = visit(req).path(_LIST), field_ids(visit(req).form, "expected")
         try:
             with claimed_form(req, self.core, _LIST):
-                integration = integrations.get_integration(organization_id, integration_id)
-                deleted = integrations.delete_integration(
-                    organization_id, integration.id, expected=expected
+                integration = self.get_integration(req, integration_id)
+                deleted = self.core.integrations.by(author(req)).delete_integration(
+                    integration.organization_id, integration.id, expected=expected
                 )
         except IntegrationChanged:
             self._show(req, resp, integration_id, has_changed=True)
@@ -340,8 +328,7 @@ class IntegrationDeletion(Page):
         *,
         has_changed: bool = False,
     ) -> None:
-        organization_id = visit(req).organization.id
-        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        integration = self.get_integration(req, integration_id)
         self.pages.send(
             req,
             resp,
@@ -371,8 +358,7 @@ class IntegrationSync(_IntegrationPage):
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Sync the integration from its ESP or from a report, or show what a sync would change."""
-        organization_id, form = visit(req).organization.id, visit(req).form
-        integration = self.core.integrations.get_integration(organization_id, integration_id)
+        integration, form = self.get_integration(req, integration_id), visit(req).form
         dry_run = form.text("action") != "sync" or not form.text("plan")
         report = _report(form) if form.text("from") == "report" else None
         claim = nullcontext() if dry_run else claimed_form(req, self.core, _LIST, _SYNCED_ALREADY)

@@ -85,12 +85,13 @@ def test_a_value_that_can_not_be_stored_is_invalid_and_not_shown(sqlstate: str, 
     assert are_sentences(violation.message)
 
 
-@pytest.mark.parametrize("sqlstate", sorted(KNOWN - OUTAGES - set(REFUSED)))
-def test_all_other_errors_of_the_server_pass_unchanged(sqlstate: str) -> None:
-    error = error_of(sqlstate)
-    with pytest.raises(type(error)) as raised, translated_errors():
-        raise error
-    assert raised.value is error
+def test_all_other_errors_of_the_server_pass_unchanged() -> None:
+    errors = [error_of(sqlstate) for sqlstate in sorted(KNOWN - OUTAGES - set(REFUSED))]
+    assert len(errors) > 200
+    for error in errors:
+        with pytest.raises(type(error)) as raised, translated_errors():
+            raise error
+        assert raised.value is error
 
 
 @pytest.mark.parametrize(

@@ -56,57 +56,6 @@ def plan(service, acme):
     return plan
 
 
-def test_a_plan_is_empty_if_the_fields_are_as_the_document_defines_them(plan, service, acme):
-    tier = draft("tier", allowed_values=["gold"], insertable=False, custom_insertion_code="{{t}}")
-    service.create_field(acme, tier)
-    planned = plan(tier)
-    assert planned.batch.operations == ()
-    assert planned.unchanged == 1
-
-
-def test_only_members_that_differ_are_changed(plan, service, acme):
-    service.create_field(acme, draft("tier", allowed_values=["gold"]))
-    [update] = plan(draft("tier", allowed_values=["gold", "silver"])).batch.operations
-    assert (update.reference, update.changes.allowed_values) == ("tier", ("gold", "silver"))
-    stored = service.apply_batch(acme, plan(draft("tier")).batch)
-    assert stored[0].allowed_values is None
-
-
-def test_fields_that_are_not_in_the_document_are_deleted_only_with_prune(plan, service, acme):
-    old = service.create_field(acme, draft("old"))
-    assert plan(draft("new")).unplanned == 1
-    pruned = plan(draft("new"), prune=True)
-    assert pruned.unplanned == 0
-    assert [each.before for each in pruned.fields if each.after is None] == [old]
-
-
-def test_fields_of_other_origins_are_neither_changed_nor_deleted(plan, service, acme):
-    manual = service.by(Author(ADMINISTRATOR))
-    manual.create_field(acme, draft("city"))
-    manual.create_field(acme, draft("size"))
-    planned = plan(draft("city"), prune=True)
-    assert planned.batch.operations == ()
-    [refused] = planned.fields
-    assert refused.path == ("fields", "city")
-    assert refused.message.startswith("Manual fields are changed by administrators")
-
-
-def test_another_data_type_needs_a_permission_to_replace_the_field(plan, service, acme):
-    old = service.create_field(acme, draft("size"))
-    [refused] = plan(draft("size", "number")).fields
-    assert "from text to number" in refused.message
-    planned = plan(draft("size", "number"), replaceable=["size"])
-    _, new = service.apply_batch(acme, planned.batch)
-    assert (new.key, new.data_type.value, new.id > old.id) == ("size", "number", True)
-
-
-def test_a_plan_for_a_catalog_that_has_changed_is_not_applied(plan, service, acme):
-    planned = plan(draft("size"))
-    service.by(Author(ADMINISTRATOR)).create_field(acme, draft("city"))
-    with pytest.raises(CatalogChanged):
-        service.apply_batch(acme, planned.batch)
-
-
 @given(
     stored=st.lists(st.tuples(st.sampled_from([API, ADMINISTRATOR]), DRAFTS), max_size=4),
     document=st.lists(DRAFTS, unique_by=lambda each: each.key, max_size=4),

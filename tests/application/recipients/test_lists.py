@@ -138,12 +138,6 @@ class TestCounterparts:
         assert lists.check("tier,Size\ngold,1\n", additional=True).numbers == (1, 0)
 
 
-def test_texts_are_read_in_the_formats_of_the_list(lists: Lists) -> None:
-    formats = TextFormats(decimal_mark=",", date_format="D.M.YYYY", true=("ja",), false=("nein",))
-    content = "shoe_size;born;vip\n42,5;31.1.1990;Ja\n43;1.2.1991;nein\n"
-    assert lists.check(content, formats=formats).numbers == (2, 0)
-
-
 @pytest.mark.parametrize(
     ("content", "formats", "comma", "words", "dates"),
     [

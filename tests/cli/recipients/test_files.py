@@ -15,26 +15,18 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
-    Author,
     DataType,
     FieldDraft,
-    IntegrationId,
     OrganizationId,
-    sync_channel,
 )
 
 from ...support.command_line import CommandLine, Run, Script
 from ...support.waiting import TIMEOUT
 
 INVALID = 3
-TIMES = "\N{MULTIPLICATION SIGN}"
 HEADER = "tier,shoe_size,born\n"
 NUMBERS = "If the numbers have decimal commas, add --decimal ','.\n"
 DATES = "If the dates have another format, use --date-format D.M.YYYY.\n"
-BOOLEANS = (
-    "If other words mean true and false, add --true and --false, for example --true ja --false"
-    " nein.\n"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -133,15 +125,6 @@ def test_the_number_of_hidden_violations_is_shown(check: Callable[..., Run]) -> 
         "… and 2 more violations.",
     ]
     assert lines[-1].split() == ["tier", "unknown_value", "102"]
-
-
-def test_the_header_can_have_the_names_of_an_esp(
-    check: Callable[..., Run], core: Core, acme: OrganizationId
-) -> None:
-    draft = FieldDraft(name="First name", data_type=DataType.NUMBER, esp_field_name="FNAME")
-    core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)
-    checked = check("FNAME\n1\nx\n", "--integration", "7")
-    assert checked.out.startswith("list.csv:3: first_name: ")
 
 
 def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check: Callable[..., Run]) -> None:

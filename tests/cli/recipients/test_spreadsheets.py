@@ -136,14 +136,6 @@ class TestTheHintAtADateFormat:
         run = check("born\n03/04/1990\n31/04/1990\n30/4/1990\n")
         assert "use --date-format D/M/YYYY.\n" in run.err
 
-    def test_is_absent_if_no_format_helps(self, check):
-        text = "born\n1/31/85\n31-Jan-1985\n1985-01-31 00:00:00\n0000-00-00\n03/04/1990\n"
-        assert "--date-format" not in check(text, "--date-format", "M/D/YYYY").err
-
-    def test_names_another_format_than_that_which_is_set(self, check):
-        err = check("born\n31/01/1990\n", "--date-format", "M/D/YYYY").err
-        assert "use --date-format D/M/YYYY.\n" in err
-
 
 def test_a_format_with_two_digits_of_the_year_is_refused_with_the_reason(check):
     error = check("born\n1/31/85\n", "--date-format", "M/D/YY").usage_error()

@@ -51,8 +51,9 @@ def upload(dana: Browser, path: str, names: range, press: tuple[str, str] = SYNC
     return dana.upload(dana.get(path), "/sync", report(names), press=press)
 
 
-@pytest.mark.parametrize("press", [SYNC, DRY_RUN])
-@pytest.mark.parametrize("removals", [0, 1, 9, 10, 50])
+@pytest.mark.parametrize(
+    ("removals", "press"), [(0, SYNC), (1, DRY_RUN), (9, SYNC), (10, DRY_RUN), (50, SYNC)]
+)
 def test_removals_are_shown_before_they_are_confirmed(
     console: Console, dana: Browser, path: str, removals: int, press: tuple[str, str]
 ):

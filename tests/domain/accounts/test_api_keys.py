@@ -103,10 +103,13 @@ class TestTheFormat:
     def test_generates_no_key_twice(self):
         assert len({PlainKey.generate().reveal() for _ in range(1_000)}) == 1_000
 
-    @pytest.mark.parametrize("place", range(len(EXAMPLE)))
-    def test_rejects_every_mistyped_character(self, place):
-        typed = (EXAMPLE[:place] + c + EXAMPLE[place + 1 :] for c in map(chr, range(256)))
-        assert [t for t in typed if PlainKey.parse(t) is not None] == [EXAMPLE]
+    def test_rejects_every_mistyped_character(self):
+        typed = {
+            EXAMPLE[:place] + chr(code) + EXAMPLE[place + 1 :]
+            for place in range(len(EXAMPLE))
+            for code in range(256)
+        }
+        assert [each for each in typed if PlainKey.parse(each) is not None] == [EXAMPLE]
 
     @given(place=st.integers(0, len(EXAMPLE) - 1), character=st.characters(codec=None))
     def test_rejects_a_mistyped_character_in_any_generated_key(self, place, character):
@@ -114,10 +117,13 @@ class TestTheFormat:
         typed = text[:place] + character + text[place + 1 :]
         assert (PlainKey.parse(typed) is None) is (typed != text)
 
-    @pytest.mark.parametrize("place", range(len(EXAMPLE) - 1))
-    def test_rejects_swapped_characters(self, place):
-        swapped = EXAMPLE[:place] + EXAMPLE[place + 1] + EXAMPLE[place] + EXAMPLE[place + 2 :]
-        assert (PlainKey.parse(swapped) is None) is (swapped != EXAMPLE)
+    def test_rejects_swapped_characters(self):
+        swapped = {
+            EXAMPLE[:place] + EXAMPLE[place + 1] + EXAMPLE[place] + EXAMPLE[place + 2 :]
+            for place in range(len(EXAMPLE) - 1)
+        }
+        accepted = [each for each in swapped if PlainKey.parse(each) is not None]
+        assert accepted == [EXAMPLE] * (EXAMPLE in swapped)
 
     @pytest.mark.parametrize(
         "text",

@@ -89,15 +89,14 @@ def test_a_native_tag_has_a_role_and_names(esp, tag, role, names):
     assert esp in found.dialects
 
 
-@pytest.mark.parametrize(("esp", "tag"), PAIRS)
-def test_native_code_is_never_a_mistake(esp, tag):
-    assert MISTAKE not in codes(esp, tag)
+def test_native_code_is_never_a_mistake():
+    assert [(esp, tag) for esp, tag in PAIRS if MISTAKE in codes(esp, tag)] == []
 
 
-@pytest.mark.parametrize(("esp", "tag"), PAIRS)
-def test_no_tag_passes_silently_where_the_esp_lacks_its_delimiters(esp, tag):
-    for other in {Esp("sfmc"), Esp("mailchimp"), Esp("activecampaign")} - {esp}:
-        assert codes(other, tag) == [MISTAKE]
+def test_no_tag_passes_silently_where_the_esp_lacks_its_delimiters():
+    others = (Esp("sfmc"), Esp("mailchimp"), Esp("activecampaign"))
+    foreign = [(other, tag) for esp, tag in PAIRS for other in others if other != esp]
+    assert [(other, tag) for other, tag in foreign if codes(other, tag) != [MISTAKE]] == []
 
 
 @pytest.mark.parametrize(
@@ -282,13 +281,14 @@ def test_a_warning_names_the_key_of_the_field(tag, form, make_field):
     assert warning.message.endswith(f" Write `{form}`.")
 
 
-@pytest.mark.parametrize(("esp", "tag"), PAIRS)
-def test_no_esp_has_code_of_its_own_in_content_for_all(esp, tag):
-    with pytest.raises(InvalidContent) as invalid:
-        check_content(parse_content(f"Hello {tag}"), [])
-    (violation,) = invalid.value.violations
-    assert isinstance(violation, RejectedWarning)
-    assert (violation.warning, violation.position.column) == (MISTAKE, 7)
+@pytest.mark.parametrize("esp", NATIVE)
+def test_no_esp_has_code_of_its_own_in_content_for_all(esp):
+    for tag in (tag for each, tag in PAIRS if each == esp):
+        with pytest.raises(InvalidContent) as invalid:
+            check_content(parse_content(f"Hello {tag}"), [])
+        (violation,) = invalid.value.violations
+        assert isinstance(violation, RejectedWarning)
+        assert (violation.warning, violation.position.column) == (MISTAKE, 7), tag
     assert BUILT_IN[esp].title in violation.reason
 
 

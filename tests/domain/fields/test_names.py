@@ -48,12 +48,10 @@ def test_a_name_is_not_blank(text, raises_violations):
         FieldName(text)
 
 
-@pytest.mark.parametrize(
-    "character", [chr(c) for c in (*range(32), *range(127, 160), 0xD800, 0xDFFF)]
-)
-def test_a_name_has_no_control_character_or_lone_surrogate(character, raises_violations):
-    with raises_violations("invalid_characters"):
-        FieldName(f"a{character}b")
+def test_a_name_has_no_control_character_or_lone_surrogate(raises_violations):
+    for code in (*range(32), *range(127, 160), 0xD800, 0xDFFF):
+        with raises_violations("invalid_characters"):
+            FieldName(f"a{chr(code)}b")
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029"])
