@@ -190,10 +190,10 @@ class TestProgress:
             "recipients", "check", str(path), "--organization", acme
         )
         bars, _, report = shown.rpartition("100%")
-        assert [int(each) for each in re.findall(r"(\d+)%", bars)] == sorted(
-            {int(each) for each in re.findall(r"(\d+)%", bars)}
-        )
-        assert 0 < int(re.findall(r"(\d+)%", bars)[1]) < 100
+        # A percentage is repeated when only the remaining time has changed.
+        percentages = [int(each) for each in re.findall(r"(\d+)%", bars)]
+        assert percentages == sorted(percentages)
+        assert any(0 < each < 100 for each in percentages)
         assert status == INVALID
         # The report begins on a new line, and the cursor is visible again.
         assert report.startswith(f"\x1b[?25h\r\n{path}:100002: tier: Use one of gold, silver.")
