@@ -81,7 +81,12 @@ class Trials:
         self._failed = self._failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Find the tests of each function, and then test the mutants."""
+        """Find the tests of each function, and then test the mutants.
+
+        Raises: Session.Interrupted if a module of tests can't be imported.
+        """
+        if session.testsfailed:
+            raise session.Interrupted("Some tests can't be imported.")
         session.config.pluginmanager.unregister(name="terminalreporter")
         tests = self._tests(session.items)
 

@@ -176,11 +176,12 @@ def _arrange(areas: list[str]) -> None:
     # Without it, the installed package would be found instead of this one.
     shutil.copy(ROOT / "entrypoints/library/__init__.py", WORK / PACKAGE)
     shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
+    shutil.copy(ROOT / "CHANGELOG.md", WORK)
     files = [str(path) for area in areas for path in _files(area)]
     settings = {
         "source_paths": [str(PACKAGE)],
         "only_mutate": files,
-        "also_copy": ["conftest.py", "docs"],
+        "also_copy": ["conftest.py", "docs", "CHANGELOG.md"],
     }
     section = "\n".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
