@@ -64,27 +64,24 @@ SAMPLES = {"documents": 250, "storage": 250}
 FUNCTIONS_PER_OTHER = 5
 """The number of mutants of functions in a sample per mutant of other code."""
 
-# fmt: off
 HTTP_TESTS = (
-    *(f"tests/http/test_{topic}.py" for topic in (
-        "authentication", "conditions", "errors", "json", "logs", "media_types", "methods",
-        "order_of_checks", "paths", "permissions",
-    )),
-    *(f"tests/http/fields/test_{topic}.py" for topic in ("list_parameters", "reading")),
+    *(f"tests/http/{topic}" for topic in ("content", "esp", "fields", "recipients")),
+    *(
+        f"tests/http/test_{topic}.py"
+        for topic in (
+            *("authentication", "authors", "conditions", "errors", "isolation", "json", "logs"),
+            *("media_types", "methods", "order_of_checks", "paths", "permissions", "preferences"),
+        )
+    ),
 )
 DOCUMENT_TESTS = (
-    *(f"tests/http/fields/test_{topic}.py" for topic in (
-        "batches", "changing", "creating", "history", "members",
-    )),
-    *(f"tests/http/content/test_{topic}.py" for topic in (
-        "condition_compilations", "content_exports", "content_previews",
-    )),
-    "tests/http/esp/test_integrations.py",
-    "tests/http/recipients/test_recipients.py",
     "tests/adapters/client/test_contract.py",
+    "tests/openapi/test_document.py",
     *(f"tests/cli/fields/test_{topic}.py" for topic in ("files", "plans")),
-    "tests/cli/esp/test_integrations.py",
+    *("tests/cli/esp", "tests/cli/test_content.py", "tests/cli/test_convert.py"),
+    *("tests/console/esp", "tests/console/accounts"),
 )
+# fmt: off
 STORAGE_TESTS = tuple(f"tests/adapters/test_{topic}.py" for topic in (
     "row_mapping", "url_options", "memory", "sqlite_url", "sqlite_file", "sqlite_backup",
     "sqlite_transfer", "sqlite", "transfer",
