@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutation"
 PACKAGE = Path("recipient_fields")
 SOURCES = ("domain", "application", "adapters", "entrypoints")
+PAGES = ("CHANGELOG.md", "README.md")
+"""The files outside of folders that tests read."""
 
 AUTHENTICATION = (
     "domain/accounts/api_keys.py",
@@ -173,12 +175,13 @@ def _arrange(areas: list[str]) -> None:
     # Without it, the installed package would be found instead of this one.
     shutil.copy(ROOT / "entrypoints/library/__init__.py", WORK / PACKAGE)
     shutil.copy(ROOT / "tests/mutation/quick.py", WORK / "conftest.py")
-    shutil.copy(ROOT / "CHANGELOG.md", WORK)
+    for page in PAGES:
+        shutil.copy(ROOT / page, WORK)
     files = [str(path) for area in areas for path in _files(area)]
     settings = {
         "source_paths": [str(PACKAGE)],
         "only_mutate": files,
-        "also_copy": ["conftest.py", "docs", "CHANGELOG.md"],
+        "also_copy": ["conftest.py", "docs", *PAGES],
     }
     section = "\n".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
