@@ -240,10 +240,10 @@ def _tests_of(path: Path) -> tuple[tuple[str, ...], ...]:
             sets = (f"tests/domain/{topic}",), ("tests/domain/integrations", "tests/application")
         case ("domain", "conditions" | "content" as topic):
             sets = (f"tests/domain/{topic}",), ("tests/domain/esp", "tests/application")
-        case ("domain",):
+        case ("domain", *_):
             within = ("tests/domain", "--ignore=tests/domain/esp")
             sets = within, ("tests/application", "tests/domain/esp")
-        case ("application",):
+        case ("application", *_):
             sets = ("tests/application",), (*HTTP_TESTS, *DOCUMENT_TESTS)
         case ("adapters", "postgres"):
             sets = (SQLSTATE_TESTS,)
