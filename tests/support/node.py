@@ -36,7 +36,9 @@ def _install(source: Path, folder: Path) -> None:
     for file, content in wanted.items():
         (folder / file).write_bytes(content)
     command = ["ci"] if LOCK in wanted else ["install", "--no-package-lock"]
-    options = ("--ignore-scripts", "--no-audit", "--no-fund")
+    # By default, npm tries for several minutes to reach a registry that does not respond.
+    waiting = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
+    options = ("--ignore-scripts", "--no-audit", "--no-fund", *waiting)
     run(NODE, NPM, *command, *options, "--prefix", folder)
     installed.write_bytes(b"".join(wanted.values()))
 
