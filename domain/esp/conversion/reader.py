@@ -330,6 +330,8 @@ class Reader:
             try:
                 code, caveats = self._shown(self._resolve(node.value))
             except ByHand as reason:
+                if isinstance(node.value, Path) and not self._is_variable(str(node.value.parts[0])):
+                    raise  # A field has no other code.
                 copy, caveats = self._copy(node, node.value, reason, is_shown=True)
                 code = f"{{{{ {copy} }}}}"
             if node.is_raw and self.is_html:
@@ -852,7 +854,7 @@ class Reader:
     def _keep(self, node: Node, reason: str) -> None:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
-        if not isinstance(node, Assignment):
+        if not isinstance(node, Assignment | Output):
             self._variables.update(dict.fromkeys(map(self._fold, self._list_set(node))))
         self.kept_variables.update({each.start: each.name for each in _assignments(node)})
         line = self.lines.position(node.start).line
