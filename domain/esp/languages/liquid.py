@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
 from typing import TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from ..errors import NotExpressible
 from .blocks import (
@@ -45,7 +46,6 @@ from .tree import (
     Special,
     Text,
     Unread,
-    walk,
 )
 
 _OPENING = re.compile(r"\{[{%]")
@@ -121,6 +121,12 @@ class _Tag:
     word: str
     rest: str
     words: LiquidWords
+    assigned: dict[str, list[int]]
+    """The offsets of the tags in the text that give each name to a value, in order."""
+
+    def assign(self, name: str) -> None:
+        """Note that the tag gives the name to a value."""
+        self.assigned.setdefault(name, []).append(self.start)
 
     def expressions(self) -> _Expressions:
         """Return what reads the code after the word."""
@@ -139,6 +145,7 @@ class _Reader:
     _text: str
     _words: LiquidWords
     _ends: Ends
+    _assigned: dict[str, list[int]] = field(factory=dict)
 
     def tag(self, opening: re.Match[str]) -> Statement:
         """Return the tag that begins here."""
@@ -167,7 +174,7 @@ class _Reader:
         found = _STATEMENT.fullmatch(self._text, start, end)
         if found is None:
             return Unread(start, end, "This tag has no name.")
-        tag = _Tag(start, end, found["word"], found["rest"], self._words)
+        tag = _Tag(start, end, found["word"], found["rest"], self._words, self._assigned)
         if tag.word in _ENDS:
             return self._skip(tag)
         try:
@@ -202,7 +209,9 @@ def _read_tag(tag: _Tag) -> Statement:
             return Divider(start, end, word)
         case "case":
             subject = _strictly(tag, _Expressions.only_expression)
-            return Opening(start, end, "endcase", _case(subject), frozenset({"when", "else"}))
+            return Opening(
+                start, end, "endcase", _case(subject, tag.assigned), frozenset({"when", "else"})
+            )
         case "when":
             values = _strictly(tag, _Expressions.alternatives)
             return Divider(start, end, word, Operation("list", values))
@@ -214,11 +223,13 @@ def _read_tag(tag: _Tag) -> Statement:
             if found is None:
                 raise NotRead("Write `assign NAME = VALUE`.")
             value = _Expressions.of(found["value"], tag.words).filtered()
+            tag.assign(found["name"])
             return Assignment(start, end, found["name"], value)
         case "capture":
             found = _CAPTURE.search(tag.rest)
             if found is None:
                 raise NotRead("Write `capture NAME`.")
+            tag.assign(found["name"])
             return Opening(start, end, "endcapture", text_builder(found["name"]))
         case "echo":
             return Output(start, end, tag.expressions().filtered())
@@ -273,10 +284,17 @@ def write_value(value: Expression, quote: str, write_path: Callable[[Path], str]
     return " | ".join(parts)
 
 
-def _case(subject: Expression) -> Builder:
+def _case(subject: Expression, assigned: Mapping[str, Sequence[int]]) -> Builder:
     def build(start: int, end: int, branches: Sequence[Branch]) -> Node:
         before, *others = branches
-        if _can_show_several(subject, others):
+        values = [
+            v for each in others if isinstance(each.test, Operation) for v in each.test.operands
+        ]
+        name = str(subject.parts[0]) if isinstance(subject, Path) else ""
+        offsets = assigned.get(name, ())
+        is_changed = bisect_left(offsets, start) < bisect_left(offsets, end)
+        # Liquid shows each branch that has the value, also if another one has changed it.
+        if len({*values}) < len(values) or (is_changed and len(values) > 1):
             nodes = tuple(chain.from_iterable(each.nodes for each in branches))
             return Opaque(start, end, "case", (subject,), nodes=nodes)
         tests = [_compared(subject, branch) for branch in others]
@@ -286,16 +304,6 @@ def _case(subject: Expression) -> Builder:
         return Condition(start, end, tuple(tests))
 
     return build
-
-
-def _can_show_several(subject: Expression, branches: Sequence[Branch]) -> bool:
-    """Return whether the value can equal several values of branches, each of which is shown."""
-    tests = (each.test for each in branches)
-    values = [v for test in tests if isinstance(test, Operation) for v in test.operands]
-    nodes = walk(chain.from_iterable(each.nodes for each in branches))
-    changed = {each.name for each in nodes if isinstance(each, Assignment)}
-    is_changed = isinstance(subject, Path) and subject.parts[0] in changed
-    return len({*values}) < len(values) or (is_changed and len(values) > 1)
 
 
 def _strictly(tag: _Tag, read: Callable[[_Expressions], T]) -> T:

@@ -37,9 +37,10 @@ from recipient_fields.domain.esp.languages.tree import (
     Special,
     Text,
     Unread,
+    walk,
 )
 
-from ....support.growth import assert_grows_linearly
+from ....support.growth import assert_grows_linearly, count_calls
 
 
 def read_braze(text: str) -> Iterator[Tag]:
@@ -358,6 +359,14 @@ def test_hostile_text_is_read_in_linear_time(shape: str) -> None:
     code = HOSTILE[shape]
     for read in LANGUAGES.values():
         assert_grows_linearly(read, lambda size: code * (size // len(code)), 40_000)
+
+
+def test_nested_cases_do_not_visit_what_is_in_them_again() -> None:
+    depth, count = 99, 1_000
+    opening, ending = "{% case a %}{% when 1, 2 %}", "{% endcase %}"
+    text = opening * depth + "{{ a }} " * count + ending * depth
+
+    assert count_calls(walk, lambda: read_tree("Liquid", text)) <= 2 * count
 
 
 @pytest.mark.parametrize("last", ["", "{{{{/b}}}}", "{{{{/a0}}}}"])
