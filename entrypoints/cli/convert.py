@@ -326,7 +326,8 @@ def _find_templates(
     """Return the templates of the arguments."""
     # Unlike `resolve`, this raises nothing for a link in a circle.
     results = None if out is None else Path(os.path.realpath(out))
-    found = [each for name in names for each in _list_templates(name, results, include)]
+    paths = [*names] if out is None else [*names, out]
+    found = [each for name in names for each in _list_templates(name, results, include, paths)]
     ((target, count),) = Counter(each.target for each in found).most_common(1)
     if count > 1:
         name = one_line(str(target))
@@ -334,7 +335,9 @@ def _find_templates(
     return found
 
 
-def _list_templates(name: str, results: Path | None, include: Sequence[str]) -> Iterator[_Template]:
+def _list_templates(
+    name: str, results: Path | None, include: Sequence[str], paths: Sequence[str]
+) -> Iterator[_Template]:
     """Yield the templates of an argument, with their places in the folder of results.
 
     What an earlier call has written below a folder of templates is none of them, and neither is
@@ -351,8 +354,7 @@ def _list_templates(name: str, results: Path | None, include: Sequence[str]) -> 
         found = [
             _Template(str(path / each), Path(each))
             for each in sorted(walk(name))
-            if is_content(str(path / each), name, include)
-            and (path / each).is_file()
+            if is_content(str(path / each), name, include, paths)
             and not any(part.startswith(".") for part in Path(each).parts[:-1])
             and (not is_below or results not in (path / each).resolve().parents)
         ]

@@ -220,6 +220,31 @@ def test_links_are_read_and_those_in_a_circle_are_not(cli: CommandLine, tmp_path
     assert "Can't write" in cli(*arguments, tmp_path / "loop").err
 
 
+def test_a_link_to_another_folder_is_reported_and_the_rest_is_converted(
+    cli: CommandLine, tmp_path: Path
+):
+    templates, shared, out = tmp_path / "in", tmp_path / "shared", tmp_path / "out"
+    for folder in (templates, shared):
+        folder.mkdir()
+        (folder / f"{folder.name}.html").write_text(SOURCE)
+    (templates / "link").symlink_to(shared)
+    (templates / ".cache").symlink_to(tmp_path)
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", templates)
+
+    run = cli(*arguments, "--out", out)
+    assert (run.status, [each.name for each in out.iterdir()]) == (1, ["in.html"])
+    reported, *_, last = run.err.splitlines()
+    reason = "Links to folders are not followed. Give the path of the folder itself, too."
+    assert reported == f"{templates}/link: {reason}"
+    assert last == "Error: Not converted: 1 of 2 templates."
+    *_, failed = json.loads(cli(*arguments, "--json").out)
+    assert failed["name"] == f"{templates}/link"
+    assert failed["violations"][0]["message"] == reason
+    assert cli(*arguments, shared, "--out", out).status == 0
+    (templates / "results").symlink_to(out)
+    assert cli(*arguments, shared, "--out", templates / "results").status == 0
+
+
 def test_two_templates_with_one_place_are_refused(cli: CommandLine, tmp_path: Path):
     for name in ("de", "en"):
         (tmp_path / name).mkdir()

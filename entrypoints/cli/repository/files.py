@@ -18,6 +18,7 @@ STANDARD_INPUT = "-"
 SUFFIXES = ("*.html", "*.htm", "*.txt", "*.mjml")
 """The names of files with content."""
 _MARK = "\ufeff"
+_LINK = "Links to folders are not followed. Give the path of the folder itself, too."
 
 
 class Unreadable(click.ClickException):
@@ -35,7 +36,7 @@ def find_files(paths: Sequence[str], include: Sequence[str] = ()) -> Iterator[st
     found: dict[str, None] = {}
     for path in paths:
         if Path(path).is_dir():
-            files = (each for each in list_files(path) if is_content(each, path, include))
+            files = (each for each in list_files(path) if is_content(each, path, include, paths))
             found.update(dict.fromkeys(files))
         elif path == STANDARD_INPUT or Path(path).exists():
             found[path] = None
@@ -60,18 +61,26 @@ def list_files(folder: str) -> list[str]:
     else:
         relative = [os.fsdecode(each) for each in listed.stdout.split(b"\0") if each]
     files = (os.path.normpath(Path(folder, each)) for each in relative)
-    return sorted(each for each in files if Path(each).is_file())
+    return sorted(each for each in files if Path(each).exists())
 
 
 def walk(folder: str) -> Iterator[str]:
     """Yield the files and links in the folder and below."""
-    for parent, _, names in os.walk(folder):
-        yield from (os.path.relpath(Path(parent, each), folder) for each in names)
+    for parent, folders, names in os.walk(folder):
+        links = (each for each in folders if Path(parent, each).is_symlink() and each[0] != ".")
+        yield from (os.path.relpath(Path(parent, each), folder) for each in (*links, *names))
 
 
-def is_content(file: str, folder: str, include: Sequence[str]) -> bool:
-    """Return whether the file in the folder has content by its name, or by a pattern."""
-    return any(matches(file, folder, pattern) for pattern in (*SUFFIXES, *include))
+def is_content(file: str, folder: str, include: Sequence[str], paths: Sequence[str] = ()) -> bool:
+    """Return whether the file in the folder has content by its name, or by a pattern.
+
+    A link to a folder has, unless it leads into one of the paths: reading it reports that no such
+    link is followed.
+    """
+    path = Path(file)
+    if path.is_dir():
+        return not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths)
+    return path.is_file() and any(matches(file, folder, each) for each in (*SUFFIXES, *include))
 
 
 def matches(file: str, folder: str, pattern: str) -> bool:
@@ -112,5 +121,7 @@ def read_marked_text(file: str) -> tuple[bytes, str]:
     try:
         with click.open_file(file, "rb") as stream:
             return decoded(stream.read(), "The file")
+    except IsADirectoryError:
+        raise Unreadable(_LINK) from None
     except OSError as error:
         raise Unreadable(f"Can't read the file: {error.strerror}.") from None

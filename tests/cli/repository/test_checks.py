@@ -216,6 +216,23 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
     assert check("missing").failure() == "There is no file or folder missing. Correct the path."
 
 
+@pytest.mark.parametrize("has_git", [False, True])
+def test_a_link_to_a_folder_that_is_not_read_is_reported(write, check, folder, has_git):
+    write("emails/a.txt", "Hello")
+    write("shared/b.txt", "{{recipient.teir}}")
+    (folder / "emails" / "link").symlink_to("../shared")
+    (folder / "emails" / "again").symlink_to(".")
+    if has_git:
+        git("init", "-q")
+        git("add", ".")
+    assert check("emails").out == (
+        "emails/link:1:1: error: Links to folders are not followed. Give the path of the folder"
+        " itself, too. [unreadable]\n"
+    )
+    (found,) = check("emails", "shared").out.splitlines()
+    assert found.startswith("shared/b.txt:1:1: ")
+
+
 def test_only_the_files_that_git_tracks_are_read_in_a_repository(write, check, folder):
     write("emails/a.txt", "{{recipient.teir}}")
     write("emails/build/b.txt", "{{recipient.teir}}")
