@@ -103,6 +103,9 @@ test-waitress: install ## test the server with the newest release of waitress
 	$(BIN)/pip install --quiet --upgrade --target build/waitress --no-deps waitress
 	PYTHONPATH=build/waitress $(BIN)/python -m pytest tests/server tests/service/test_framing.py tests/service/test_stopping.py
 
+# These targets have tests that take longer than pyproject.toml permits.
+test-framing test-linearizability test-load test-long test-citus test-ha: export PYTEST_ADDOPTS = -o faulthandler_timeout=0
+
 test-framing: install ## compare the request parsing with h11, for 1,000,000 streams
 	RECIPIENT_FIELDS_FRAMING_STREAMS=1000000 $(BIN)/python -m pytest tests/server/test_framing_fuzz.py
 
