@@ -52,6 +52,11 @@ class DataPath(str):
         return _split(self)[0]
 
     @property
+    def is_state(self) -> bool:
+        """Whether this is the number or the place of a round, which each round of a loop has."""
+        return self.root == LOOP
+
+    @property
     def parts(self) -> tuple[str | int, ...]:
         """The names of members, and the positions in lists, from 0."""
         return _split(self)[1]

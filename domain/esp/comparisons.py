@@ -26,7 +26,6 @@ from ..conditions import (
 )
 from ..conditions.checks import check_with_keys
 from ..conditions.tree import condition_keys
-from ..data_paths import LOOP
 from ..fields.protocol import Field
 from ..fields.values import DataType
 from ..instants import epoch_milliseconds, format_instant
@@ -91,7 +90,7 @@ class Operand:
     @property
     def is_state(self) -> bool:
         """Whether this is the number or the place of a round, which engines hold by its type."""
-        return isinstance(self.code, DataCode) and self.code.path.root == LOOP
+        return isinstance(self.code, DataCode) and self.code.path.is_state
 
 
 def find_codes(condition: Condition, codes: CodeSource, target: Target) -> Mapping[str, FieldCode]:

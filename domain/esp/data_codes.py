@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from ..content import WarningCode
 from ..content.resolution import DataValue
 from ..content.tree import Reference
-from ..data_paths import EVENT, LOOP, DataPath
+from ..data_paths import EVENT, DataPath
 from ..fields.values import DataType
 from .derived_codes import derive, write_code
 from .errors import NoSafeForm, NotExpressible, NotInsertable
@@ -55,13 +55,16 @@ class DataCode(FieldCode):
 
     def describe(self) -> str:
         """Return what this is the code of."""
-        return f"Event data: {self.path}."
+        kind = "State of a loop" if self.path.is_state else "Event data"
+        return f"{kind}: {self.path}."
 
     def _derive_code(self, default: str | None, form: ValueForm) -> str:
         events = self.profile.events
         template = None
         if default is not None and isinstance(events, EventData):
             template = events.with_default
+        elif self.path.is_state:
+            template = self.profile.insertion.code
         expression = self.require_value_expression()
         try:
             return write_code(self.profile, expression, self.data_type, default, form, template)
@@ -250,7 +253,7 @@ def _write_item(profile: Profile, events: EventData, path: DataPath, scope: Scop
     """Return the expression of a value of a loop. Raises: NotExpressible."""
     if events.loop is None or events.write_path is None:
         raise NotExpressible(events.no_loop)
-    if path.root == LOOP:
+    if path.is_state:
         member = str(path.parts[0])
         if member not in events.loop.members:
             raise NotExpressible(f"No source establishes how {{title}} writes `loop.{member}`.")

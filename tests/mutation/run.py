@@ -48,20 +48,22 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     ),
     "documents": ("application/documents/conversion.py", "application/*/*documents.py"),
     "application": ("application/*.py", "application/*/*.py"),
-    "esp": ("domain/esp/*.py",),
     "conditions": (
         "domain/conditions/*.py",
         "domain/esp/conditions.py",
         "domain/esp/comparisons.py",
     ),
     "content": ("domain/content/*.py", "domain/esp/content/*.py"),
+    "conversion": ("domain/esp/conversion/*.py", "domain/integrations/conversion.py"),
+    "integrations": ("domain/integrations/*.py",),
+    "esp": ("domain/esp/*.py", "domain/esp/*/*.py"),
     "storage": (
         *(f"adapters/{folder}/*.py" for folder in ("memory", "relational", "sqlite")),
         *(f"adapters/{name}.py" for name in ("storage_errors", "row_mapping", "url_options")),
     ),
 }
 """The mutated files. A file belongs to the first area that matches it."""
-SAMPLES = {"documents": 250, "storage": 250}
+SAMPLES = {"documents": 250, "esp": 250, "storage": 250}
 """The number of mutants of functions to test, in areas where all of them would take too long."""
 FUNCTIONS_PER_OTHER = 5
 """The number of mutants of functions in a sample per mutant of other code."""

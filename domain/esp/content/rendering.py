@@ -16,7 +16,7 @@ from ...content.filters import FilterName
 from ...content.html import DoesNotFit, Kind, Mjml
 from ...content.resolution import EMAIL_KEY, data_types
 from ...content.tree import Block, Loop, Node, Reference, SystemReference, Text
-from ...data_paths import LOOP, DataPath
+from ...data_paths import DataPath
 from ..data_codes import condition_caveats, data_caveats, find_loop, rename
 from ..errors import NotExpressible, NotInsertable
 from ..languages.condition_writers import MAX_COPIES
@@ -154,7 +154,7 @@ class Rendering:
             self._report.refuse(start, message, error.proposal)
             return ""
         has_filters = bool(reference.filters)
-        if isinstance(reference.key, DataPath) and reference.key.root == LOOP and not has_filters:
+        if isinstance(reference.key, DataPath) and reference.key.is_state and not has_filters:
             return self._quoted(insertion.code, start)  # Each round has a number, in one form.
         shown = self._filtered(reference, insertion) if has_filters else insertion.code
         self._warn_of_data(reference)

@@ -205,7 +205,7 @@ class Conditions:
 
     def _truth(self, source: SourceField) -> Condition:
         """Return the condition of a value that is a test by itself."""
-        if isinstance(source.key, DataPath) and source.key.root == LOOP:
+        if isinstance(source.key, DataPath) and source.key.is_state:
             return Comparison(f"{_LOOP_TEST}{source.key.without_root}", Operator.IS_TRUE)
         established = self._values.profile.conditions.presences
         falsy = established[0].falsy if established else _ASSUMED
