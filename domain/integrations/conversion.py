@@ -237,7 +237,9 @@ class _Conversion:
         self._codes, self._profiles = codes, codes.names.profiles
         self._options = options
         fold = self._source.vocabulary.fold
-        names = {**_names_at(source, codes), **options.names}
+        mark = self._source.vocabulary.variable_mark
+        variables = {f"{mark}{name}": key for name, key in options.names.items() if mark}
+        names = {**_names_at(source, codes), **variables, **options.names}
         self._names = {fold(name): key for name, key in names.items()}
         self._short_names: Mapping[str, str] = {}
         """The names at the target of the keys that can be none there."""
@@ -318,11 +320,12 @@ class _Conversion:
 
     def _find_unused_names(self, fields: SourceFields, reader: Reader) -> Iterator[str]:
         """Yield the given names that no tag reads. Blocks by hand can read those of their words."""
-        fold = self._source.vocabulary.fold
+        fold, mark = self._source.vocabulary.fold, self._source.vocabulary.variable_mark
         kept = {w for p in reader.pieces if p.is_kept for w in _WORD.findall(fold(p.text))}
         for name in self._options.names:
             words = _WORD.findall(fold(name))
-            if fold(name) not in fields.read_names and not kept.issuperset(words):
+            is_read = not fields.read_names.isdisjoint({fold(name), fold(f"{mark}{name}")})
+            if not is_read and not kept.issuperset(words):
                 yield name
 
     def _require_few(self, count: int) -> None:

@@ -67,6 +67,7 @@ _SECTION = (
 _LINES = "This tag contains a tag in each line. Write each line as a tag of its own first."
 _WITH = "Content reads no names in an object. Write whole paths without this block, as in `a.b`."
 _VARIABLE = "This reads the variable `{name}`, whose value is by hand."
+_MEANING = "{reason} Or give its field in a file of names, as in `{name}: KEY`."
 _LOCAL = "This reads the variable `{name}`, and content has none. Write it for the other ESP."
 _STAYING = (
     "Other tags read the variable `{name}`, and its value can't be copied. Write this tag for the"
@@ -144,6 +145,15 @@ class Result:
 DROPPED = Result(Outcome.DROPPED)
 
 
+@frozen
+class _Assigned:
+    """An assignment: its tag, the variable as the tag writes it, and its value."""
+
+    node: Node
+    name: str
+    value: Expression | None
+
+
 @define(kw_only=True)
 class Reader:
     """Reads one template. `profile` is that of the source. `target` is None for content.
@@ -190,8 +200,10 @@ class Reader:
     _fold: Callable[[str], str] = field(init=False)
     """Returns the names of variables that the language finds equal as one name."""
     _variables: _Variables = field(init=False, factory=ChainMap)
-    _assigned: dict[str, list[tuple[Node, str]]] = field(init=False, factory=dict)
-    """The assignments, and the names in them, by the names of their variables."""
+    _assigned: dict[str, list[_Assigned]] = field(init=False, factory=dict)
+    """The assignments by the names of their variables."""
+    _lacking: dict[int, tuple[Expression, str | None]] = field(init=False, factory=dict)
+    """Values of variables, by their identities, and why content lacks them."""
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
@@ -473,17 +485,22 @@ class Reader:
         if self._has_effect(node.value) or self._list_set(node) != {node.name}:
             raise ByHand(_EFFECT)
         reason = ByHand(_STAYING.format(name=node.name))
+        is_given = self.fields.is_given_variable(node.name)
         if node.name not in self.copied:
             try:
-                return self._resolve(node.value), "", ()
+                value = self._resolve(node.value)
+                if not is_given or self._explain(value) is None:
+                    return value, "", ()
             except ByHand as found:
                 reason = found
+        if is_given:
+            return Path((node.name,)), "", ()
         copy, caveats = self._copy(node, node.value, reason)
         self._wanted.add(node.name)
         return _STAYS, f"{{% assign {node.name} = {copy} %}}", caveats
 
     def _assign(self, node: Node, name: str, value: Expression | None) -> None:
-        self._assigned.setdefault(self._fold(name), []).append((node, name))
+        self._assigned.setdefault(self._fold(name), []).append(_Assigned(node, name, value))
         self._variables[self._fold(name)] = value
 
     def _list_set(self, node: Node) -> set[str]:
@@ -853,6 +870,8 @@ class Reader:
 
     def _keep(self, node: Node, reason: str) -> None:
         """Keep a tag, or a block between marks, and the variables that are set in it."""
+        if node.start not in self.refused and not isinstance(node, Assignment):
+            reason = self._find_cause(node) or reason
         self.results[node.start] = Result(Outcome.BY_HAND, (reason,))
         if not isinstance(node, Assignment | Output):
             self._variables.update(dict.fromkeys(map(self._fold, self._list_set(node))))
@@ -888,12 +907,59 @@ class Reader:
                     continue
                 if is_known and can_change:
                     self._variables[name] = None
-                for found, written in self._assigned.pop(name, ()):
+                for found in self._assigned.pop(name, ()):
                     self.poisoning[node.start] = reason
-                    if found.start not in self.poisoned:
-                        at = self.lines.position(each.start).line
-                        self.poisoned[found.start] = _READ_BY_HAND.format(line=at, name=written)
-                        rest += [found] if isinstance(found, Assignment) else []
+                    if found.node.start not in self.poisoned:
+                        line = self.lines.position(each.start).line
+                        read = _READ_BY_HAND.format(line=line, name=found.name)
+                        self.poisoned[found.node.start] = self._explain_assigned(found) or read
+                        rest += [found.node] if isinstance(found.node, Assignment) else []
+
+    def _find_cause(self, node: Node) -> str | None:
+        """Return that the tag reads a variable with a value that content lacks, or None."""
+        values: Sequence[Expression | None] = ()
+        match node:
+            case Output(value=value) | Assignment(value=value) if not isinstance(value, tuple):
+                values = [value]
+            case Condition(branches=branches):
+                values = [each.test for each in branches]
+        for part in chain.from_iterable(_parts(each) for each in values if each is not None):
+            match part:
+                case Path((str() as name, *_)) if self._explain(
+                    self._variables.get(self._fold(name))
+                ):
+                    return _VARIABLE.format(name=name)
+        return None
+
+    def _explain_assigned(self, assigned: _Assigned) -> str | None:
+        """Return why the value of the variable is by hand, or None if it is not."""
+        reason = self._explain(assigned.value)
+        if reason is None:
+            return None
+        reason = self._find_cause(assigned.node) or reason
+        mark = self.profile.vocabulary.variable_mark
+        name = assigned.name.removeprefix(mark)
+        return _MEANING.format(reason=reason, name=name) if mark else reason
+
+    def _explain(self, value: Expression | None) -> str | None:
+        """Return why content lacks the value, as text and as condition, or None if it does not."""
+        if value == _STAYS or not isinstance(value, Call | Filtered | Operation):
+            return None
+        if isinstance(value, Operation) and value.operator != "choice":
+            return None
+        if id(value) not in self._lacking:
+            self._lacking[id(value)] = value, self._find_lack(value)
+        return self._lacking[id(value)][1]
+
+    def _find_lack(self, value: Expression) -> str | None:
+        try:
+            self._shown(value)
+        except ByHand as reason:
+            with suppress(ByHand):
+                self._conditions.read(value)
+                return None
+            return str(reason)
+        return None
 
     def _words(self, node: Node) -> Collection[str]:
         """Return the words in the code of the node, which can be names of variables."""

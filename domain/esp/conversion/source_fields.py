@@ -35,6 +35,8 @@ OTHER_ROLES: Mapping[TagRole, str] = {
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
 }
+_INSERTED = "This inserts other content, `{name}`. Convert that separately, and insert it here."
+_GIVE_PATH = "Or say what it is with a file of names, as in `{name}: {path}`."
 _OTHER_WAY = "Content has data of one event, here of `{way}`. This tag reads `{root}`."
 _NO_FIELD = "`{name}` is no name of a field at {title}. Say what it means with a file of names."
 _OTHER_TYPE = (
@@ -252,6 +254,18 @@ class SourceFields:
         if found is not None and found is not wanted:
             raise ByHand(_OTHER_TYPE.format(key=source.key, wanted=wanted.value, found=found.value))
 
+    def find_inserted(self, value: Expression) -> str | None:
+        """Return why a path shows other content, or None if it does not."""
+        parts = find_path(value, self._profile.vocabulary)
+        name = "" if parts is None else role_of(parts, self._profile.vocabulary)[1]
+        is_inserted = self._profile.vocabulary.is_inserted(name)
+        return _INSERTED.format(name=name) if is_inserted else None
+
+    def is_given_variable(self, name: str) -> bool:
+        """Return whether a file of names says what this variable means."""
+        vocabulary = self._profile.vocabulary
+        return bool(vocabulary.variable_mark) and vocabulary.fold(name) in self._keys
+
     def _read(self, parts: _Parts) -> SourceField:
         profile = self._profile
         role, name = role_of(parts, profile.vocabulary)
@@ -264,7 +278,8 @@ class SourceFields:
             return SourceField(event, name)
         standard = _find_standard(profile, parts, name)
         if role is not TagRole.FIELD and given is None and standard is None:
-            message = OTHER_ROLES.get(role, _NO_FIELD)
+            is_inserted = profile.vocabulary.is_inserted(name)
+            message = _INSERTED if is_inserted else OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
         key = given or standard or derive_key(_WORDS.sub(" ", name))
         try:
@@ -307,7 +322,9 @@ class SourceFields:
                     raise ByHand(_OTHER_WAY.format(root=way.name, way=self._way))
                 return self._member_path(EVENT, members)
         if role is TagRole.EVENT:
-            raise ByHand(OTHER_ROLES[TagRole.EVENT])
+            path = f"{EVENT}.{parts[-1]}"
+            hint = _GIVE_PATH.format(name=name, path=path) if EVENT_DATA.fullmatch(path) else ""
+            raise ByHand(f"{OTHER_ROLES[TagRole.EVENT]} {hint}".rstrip())
         return None
 
     def _member_path(self, root: str, members: Sequence[str]) -> DataPath:

@@ -81,6 +81,7 @@ _JOINED = (
     " the other ESP."
 )
 _FILTER = "No filter of content means the same as `{name}`. Write this tag for the other ESP."
+_LOOKUP = "`{name}` reads other data than the recipient's. Send the value as a field."
 _FORMAT = "Content has no date like `{}`. Write this tag for the other ESP."
 _DEFAULT = "Defaults of content are texts. Write a condition first, with this one in its `else`."
 _EXPRESSION = "This is not the value of a field. Write this tag for the other ESP."
@@ -266,12 +267,14 @@ class Values:
                         reading.caveats.append(_NULL.format(title=self.profile.title))
                     reading.steps.append(text)
                     return before
-                raise ByHand(self._explain(name))
+                raise ByHand(self.fields.find_inserted(before) or self._explain(name))
             case Call(name, (inner,)) if name.lower() in UNCHANGED:
                 reading.is_escaped = True
                 return inner
             case Call(name):
                 message = _JOINED if name.lower() == "concat" else _FILTER
+                if name.lower() in self.profile.vocabulary.lookups:
+                    message = _LOOKUP
                 raise ByHand(message.format(name=name))
         raise ByHand(_EXPRESSION)
 

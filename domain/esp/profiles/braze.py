@@ -189,6 +189,7 @@ PROFILE = Profile(
             " most_recently_used_device.$.* preference_center.$.* sms.$.* subscribed_state.$.*"
             " targeted_device.$.* whats_app.$.*"
         ),
+        inserted=words("content_blocks.*"),
         common=words("app campaign canvas card context sms"),
         # `connected` and `items` are set by the tags for Connected Content and catalogs.
         local=liquid.LOCAL | words("connected items shopping_cart"),

@@ -196,6 +196,7 @@ PROFILE = Profile(
             "campaign.* content delivery_id editor layout.* manage_subscription_preferences_url"
             " message.* snippets.* unsubscribe_url view_in_browser_url"
         ),
+        inserted=words("content snippets.*"),
         common=words("campaign content editor layout message unsubscribe_url"),
         local=liquid.LOCAL,
         system_tags=words(

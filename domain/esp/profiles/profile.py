@@ -578,6 +578,8 @@ class Vocabulary:
     """Roots of objects and lists, such as the company of a contact."""
     system: frozenset[str] = _NONE
     """Names of links, and of data of the sender, the account and the message."""
+    inserted: frozenset[str] = _NONE
+    """Those of `system` that show another content. A word with `*` is as it is there."""
     common: frozenset[str] = _NONE
     """Names and roots of the other sets that data of any kind can have in other dialects. They are
     never certain signs of this dialect."""
@@ -591,6 +593,10 @@ class Vocabulary:
     """The other tags, and the helpers of Handlebars."""
     filters: frozenset[str] = _NONE
     functions: frozenset[str] = _NONE
+    lookups: frozenset[str] = _NONE
+    """Functions that read other data than the recipient's, in small letters."""
+    variable_mark: str = ""
+    """How the names of variables begin, if no other name does."""
     effects: frozenset[str] = _NONE
     """Functions that do more than return a value, in small letters."""
     any_name: bool = False
@@ -605,6 +611,10 @@ class Vocabulary:
     def is_system(self, name: str) -> bool:
         """Return whether the name, which can be a path, is one of the system names."""
         return _is_among(self.fold(name), self.system)
+
+    def is_inserted(self, name: str) -> bool:
+        """Return whether the name is one of other contents."""
+        return _is_among(name, self.inserted)
 
     def is_event(self, name: str) -> bool:
         """Return whether the name is one of the names of event data."""

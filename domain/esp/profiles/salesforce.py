@@ -275,6 +275,11 @@ PROFILE = Profile(
             " xtdayofweek xtlongdate xtmonth xtmonthnumeric xtshortdate xttime xtyear"
         ),
         # https://developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/references/mc-ampscript-references/mc-ampscript-references-index.html
+        variable_mark="@",
+        lookups=words(
+            "dataextensionrowcount executefilter executefilterorderedrows lookup"
+            " lookuporderedrows lookuporderedrowscs lookuprows lookuprowscs"
+        ),
         effects=words(
             "addmscrmlistmember addobjectarrayitem attachfile claimrow claimrowvalue"
             " createmscrmrecord createsalesforceobject createsmsconversation deletedata deletede"

@@ -296,7 +296,7 @@ def role_of(path: Path, vocabulary: Vocabulary) -> tuple[TagRole, str]:
         return TagRole.EVENT, name
     if root in vocabulary.nested:
         return TagRole.NESTED, name
-    if root.startswith("@") and vocabulary.syntax is Syntax.AMPSCRIPT:
+    if vocabulary.variable_mark and root.startswith(vocabulary.variable_mark):
         return TagRole.ASSIGNED, name
     if vocabulary.syntax in NAMED_BY_USERS:
         is_field = re.fullmatch(vocabulary.field_pattern, name) is not None

@@ -1135,6 +1135,113 @@ def test_the_assignment_that_a_tag_by_hand_reads_stays_in_any_case(name):
     assert converted.counts[Outcome.BY_HAND] == 3
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "name"),
+    [
+        ("braze", "{{content_blocks.${footer}}}", "content_blocks.footer"),
+        ("braze", "{{content_blocks.${footer} | id: 'cb1'}}", "content_blocks.footer"),
+        ("customerio", "{{snippets.footer}}", "snippets.footer"),
+        ("customerio", "{{ content }}", "content"),
+    ],
+)
+def test_a_tag_that_inserts_other_content_says_so(esp, source, name):
+    ((_, reason),) = by_hand(convert(source, read=esp, write="portable"))
+
+    assert reason == (
+        f"This inserts other content, `{name}`. Convert that separately, and insert it here."
+    )
+
+
+def test_event_data_without_a_code_can_have_a_name():
+    source, options = "{{journey.size_of_shoe}}", ConversionOptions(sent_by="context")
+
+    ((_, reason),) = by_hand(convert(source, read="customerio", write="braze", options=options))
+    name, _, path = reason.split("`")[1].partition(": ")
+    options = evolve(options, names={name: path})
+    converted = convert(source, read="customerio", write="braze", options=options)
+
+    assert "with a file of names" in reason
+    assert converted.content == "{{context.${size_of_shoe}}}"
+
+
+LOOKUP = "SET @firstName = Lookup('Subs', 'FirstName', 'Key', @key)"
+LOOKED_UP = (
+    "`Lookup` reads other data than the recipient's. Send the value as a field. Or give its field"
+    " in a file of names, as in `firstName: KEY`."
+)
+READS_FIRST_NAME = "This reads the variable `@firstName`, whose value is by hand."
+
+
+@pytest.mark.parametrize(
+    ("use", "reasons"),
+    [
+        ("%%=v(@firstName)=%%", [READS_FIRST_NAME]),
+        ("%%=Uppercase(@firstName)=%%", [READS_FIRST_NAME]),
+        ("%%[ IF @firstName == 'a' THEN ]%%b%%[ ENDIF ]%%", [READS_FIRST_NAME]),
+        ("%%[ IF [a] == 'b' AND EMPTY(@firstName) THEN ]%%c%%[ ENDIF ]%%", [READS_FIRST_NAME]),
+        (
+            "%%[ IF Now() == 1 THEN ]%%%%=v(@firstName)=%%%%[ ENDIF ]%%",
+            ["No condition of content means the same. Write this condition for the other ESP."],
+        ),
+        (
+            "%%[ SET @all = Concat(@firstName, '!') ]%%%%=v(@all)=%%",
+            [
+                f"{READS_FIRST_NAME} Or give its field in a file of names, as in `all: KEY`.",
+                "This reads the variable `@all`, whose value is by hand.",
+            ],
+        ),
+    ],
+)
+def test_the_reason_is_at_the_assignment_whose_value_content_lacks(use, reasons):
+    converted = convert(f"%%[ {LOOKUP} ]%%{use}", read="sfmc", write="braze")
+
+    found = [reason for _, reason in by_hand(converted)]
+    is_block = "Now()" in use
+    assert found == [LOOKED_UP, *reasons]
+    assert converted.counts[Outcome.CONSEQUENCE] == (2 if is_block else use.count("ENDIF"))
+
+
+def test_a_test_in_a_variable_is_not_the_reason():
+    source = "%%[ SET @has = Empty([a]) IF @has AND Foo() == 1 THEN ]%%x%%[ ENDIF ]%%"
+
+    converted = convert(source, read="sfmc", write="braze")
+
+    assert "whose value is by hand" not in str(by_hand(converted))
+
+
+@pytest.mark.parametrize("name", ["firstName", "@firstName", "FIRSTNAME", "@FirstName"])
+def test_a_file_of_names_gives_the_field_of_a_variable_by_hand(name):
+    default = "IF EMPTY(@firstName) THEN SET @firstName = 'you' ENDIF"
+    source = f"%%[ SET @key = [Key] {LOOKUP} {default} ]%%Hi %%=v(@firstName)=%%"
+    options = ConversionOptions(names={name: "given_name"})
+
+    converted = convert(source, read="sfmc", write="portable", options=options)
+
+    assert converted.content == 'Hi {{recipient.given_name | default: "you"}}'
+    assert converted.counts[Outcome.BY_HAND] == 0
+    assert converted.unused_names == ()
+    assert converted.names == {"@firstName": "given_name"}
+
+
+def test_the_assignment_of_a_given_variable_stays_if_code_by_hand_reads_it():
+    source = f"%%[ {LOOKUP} ]%%%%=v(@firstName)=%% %%=Foo(@firstName)=%%"
+    options = ConversionOptions(names={"firstName": "first_name"})
+
+    converted = convert(source, read="sfmc", write="portable", options=options)
+
+    assert converted.content == source.replace("%%=v(@firstName)=%%", "{{recipient.first_name}}")
+    assert converted.counts[Outcome.BY_HAND] == 2
+
+
+def test_a_name_is_not_that_of_a_variable_whose_value_is_converted():
+    source = "%%[ SET @first = Concat([first], '!') ]%%%%=v(@first)=%%"
+    options = ConversionOptions(names={"first": "given_name"})
+
+    converted = convert(source, read="sfmc", write="portable", options=options)
+
+    assert converted.content == "{{recipient.given_name}}!"
+
+
 CHAINS = {
     "sfmc": (
         "%%[ SET @aName1 = LookupRows([b]) ]%%",
@@ -1177,7 +1284,7 @@ def test_all_assignments_that_a_tag_by_hand_reads_through_others_stay(esp, targe
             '{{#assign "T"}}a{{/assign}}{{@root.T}}{{#if (eq ../T "b")}}c{{/if}}',
             "This gives a text to a variable.",
         ),
-        ("iterable", '{{assign "T" "a"}}{{T}}', "reads the variable `T`."),
+        ("iterable", '{{assign "T" "a"}}{{T}}', "the same as `assign`."),
         ("hubspot", "{% set contact.email = 'a' %}{{ contact.email }}", "more than set a variable"),
         ("hubspot", "{% set x, y = 1, 2 %}{{ x }}{{ y }}", "more than set a variable"),
         ("hubspot", "{% import 'a' as contact %}{{ contact.email }}", "`import` is a tag"),
