@@ -167,8 +167,8 @@ class Language(EspName):
     "--names",
     type=click.Path(dir_okay=False, exists=True),
     metavar="FILE",
-    help="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`. A variable of"
-    " AMPscript that it names is this field, if its value would stay by hand.",
+    help="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`."
+    " A variable of AMPscript that it names is this field, if its value would stay by hand.",
 )
 @option(
     "--write-names",
