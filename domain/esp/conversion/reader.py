@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from html import escape
 from itertools import chain, repeat, zip_longest
 from operator import itemgetter
@@ -323,9 +323,10 @@ class Reader:
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
-        system = _system_codes(self.profile).get(shown)
+        system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self.fields.hides_names:
-            self._convert(node, self._system_code(system), ())
+            is_other = caveat is not None and self.target != self.profile
+            self._convert(node, self._system_code(system), [caveat] if is_other else ())
         elif isinstance(node, Output):
             try:
                 code, caveats = self._shown(self._resolve(node.value))
@@ -341,6 +342,16 @@ class Reader:
                 self._note(start, ())
         else:
             self._opaque(node)
+
+    @cached_property
+    def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
+        """The codes of system values. A link beside one to unsubscribe from all is to preferences.
+
+        HubSpot has one link for both.
+        """
+        all_mail = self.profile.find_system_code(SystemValue.UNSUBSCRIBE_ALL)
+        has_all = isinstance(all_mail, SystemCode) and all_mail.code.strip("{ }") in self.text
+        return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
@@ -1022,16 +1033,23 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
 
 
 @cache
-def _system_codes(profile: Profile) -> Mapping[Expression | Node, SystemValue]:
-    """Return the system values by their codes without places, and by others that show the same."""
-    found: dict[Expression | Node, SystemValue] = {}
+def _system_codes(
+    profile: Profile, first: SystemValue | None
+) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
+    """Return the system values by their codes without places, and by others that show the same.
+
+    Each is with a caveat about its code. A code of several values means the first.
+    """
+    found: dict[Expression | Node, tuple[SystemValue, str | None]] = {}
     usual = profile.insertion.code  # This has one name, too: that of a slot.
-    for value, code in profile.system_codes.items():
+    for value in sorted(profile.system_codes, key=lambda each: each is not first):
+        code = profile.system_codes[value]
         if isinstance(code, SystemCode):
             also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
             form = code.code if len(_NAME.findall(code.code)) == 1 else usual
             for each in (code.code, *(_NAME.sub(name, form, count=1) for name in also)):
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    found.setdefault(_without_place(profile, nodes[0]), value)
+                    caveat = code.caveat_of_reading if each == code.code else None
+                    found.setdefault(_without_place(profile, nodes[0]), (value, caveat))
     return found

@@ -476,13 +476,15 @@ class SystemCode:
     """Code that shows a system value, and its source: the address of a page, or a file on GitHub.
 
     `caveat` is a difference between what the ESP shows and the meaning of the value, or a type of
-    email in which it does not show it. `also` are names in other codes of the ESP for this.
+    email in which it does not show it. `caveat_of_reading` is the difference if other ESPs show the
+    value instead. `also` are names in other codes of the ESP for this.
     """
 
     code: str
     source: str
     strength: Strength = Strength.SECONDARY
     caveat: str | None = None
+    caveat_of_reading: str | None = None
     also: tuple[str, ...] = ()
 
 

@@ -1574,6 +1574,24 @@ def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expe
     assert convert(source, read=esp, write="portable").content == expected
 
 
+def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
+    page = "HubSpot opens the page of preferences, on which recipients can unsubscribe."
+    link, all_mail = "{{ unsubscribe_link }}", "{{ unsubscribe_link_all }}"
+
+    def converted(source: str, target: str) -> tuple[str, list[str]]:
+        found = convert(source, read="hubspot", write=target)
+        return found.content, [reason for tag in found.tags for reason in tag.reasons]
+
+    assert converted(link, "portable") == ("{{link.unsubscribe}}", [page])
+    assert converted(link, "mailchimp") == ("*|UNSUB|*", [page])
+    assert converted("{{ unsubscribe_link_single }}", "mailchimp") == ("*|UNSUB|*", [])
+    both = "{{link.preferences}} {{link.unsubscribe_all}}"
+    assert converted(f"{link} {all_mail}", "portable") == (both, [])
+    content, reasons = converted(f"{link} {all_mail}", "hubspot")
+    assert content == f"{link} {all_mail}"
+    assert page not in reasons
+
+
 @pytest.mark.parametrize(
     ("target", "code"),
     [
