@@ -419,7 +419,10 @@ class Reader:
         given = self.given.get(system)
         if given is None:
             code = None if self.target is None else self.target.find_system_code(system)
-            if isinstance(code, str):
+            if self.target is not None and isinstance(code, str):
+                instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
+                if isinstance(instead, SystemCode):
+                    code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
                 raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
             return str(system)
         return escape(given) if self.is_html else given

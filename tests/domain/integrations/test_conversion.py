@@ -1593,6 +1593,20 @@ def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
 
 
 @pytest.mark.parametrize(
+    ("target", "code"), [("mailchimp", "*|UNSUB|*"), ("klaviyo", "{% unsubscribe_link %}")]
+)
+def test_advice_for_another_esp_is_in_its_language(target, code):
+    source = "{{ unsubscribe_link_all }} %%b%%"
+
+    converted = convert(source, read="hubspot", write=target)
+
+    ((_, reason),) = by_hand(converted)
+    assert f"Write `{code}` instead." in reason
+    assert converted.warnings
+    assert not any("{{" in each.message for each in converted.warnings)
+
+
+@pytest.mark.parametrize(
     ("target", "code"),
     [
         ("braze", "{{event_properties.${value}}}"),
