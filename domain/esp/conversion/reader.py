@@ -318,15 +318,19 @@ class Reader:
 
     def _output(self, node: Output | Opaque) -> None:
         shown = _without_place(self.profile, node)
-        following = _dropped(self.profile).get(shown)
-        if following is not None and self.text.startswith(following, node.end):
+        around = _dropped(self.profile).get(shown, ())
+        if any(
+            self.text.endswith(before, 0, node.start) and self.text.startswith(after, node.end)
+            for before, after in around
+        ):
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
         system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self.fields.hides_names:
-            is_other = caveat is not None and self.target != self.profile
-            self._convert(node, self._system_code(system), [caveat] if is_other else ())
+            self._convert(node, self._system_code(system), ())
+            if caveat is not None and self.target != self.profile:
+                self.add_caveat(node.start, caveat)
         elif isinstance(node, Output):
             try:
                 code, caveats = self._shown(self._resolve(node.value))
@@ -1018,11 +1022,14 @@ def _without_place(profile: Profile, node: Node) -> Expression | Node:
 
 
 @cache
-def _dropped(profile: Profile) -> Mapping[Expression | Node, str]:
-    """Return the tags that have no meaning at other ESPs, and the text that must follow each."""
-    codes = () if profile.dropped is None else profile.dropped.tags
-    nodes = [(read_tree(profile, code)[0], code) for code in codes]
-    return {_without_place(profile, node): code[node.end :] for node, code in nodes}
+def _dropped(profile: Profile) -> Mapping[Expression | Node, Sequence[tuple[str, str]]]:
+    """Return the tags that have no meaning at other ESPs, and the texts that are around each."""
+    found: dict[Expression | Node, list[tuple[str, str]]] = {}
+    for code in () if profile.dropped is None else profile.dropped.tags:
+        (node,) = (each for each in read_tree(profile, code) if not isinstance(each, Text))
+        around = code[: node.start], code[node.end :]
+        found.setdefault(_without_place(profile, node), []).append(around)
+    return found
 
 
 @cache

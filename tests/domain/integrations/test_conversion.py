@@ -884,6 +884,39 @@ def test_the_preview_text_and_the_regions_of_klaviyo_are_dropped():
     assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a*|IF:REWARDS|* *|HTML:REWARDS|**|rewards|* *|END:IF|*b", "a  b"),
+        (
+            '<meta property="og:title" content="*|MC:SUBJECT|*" /><title>*|MC:SUBJECT|*</title>',
+            '<meta property="og:title" content="" /><title></title>',
+        ),
+    ],
+)
+def test_the_badge_of_mailchimp_and_the_titles_of_its_archive_are_dropped(source, expected):
+    converted = convert(source, read="mailchimp", write="braze")
+
+    assert converted.content == expected
+    assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ('<a href="*|forward|*">Forward</a>', "Remove this link."),
+        ("*|LIST:DESCRIPTION|*", "Write this text."),
+        ("*|IF:LIST|*a*|ELSE:|*b*|END:IF|*", "Keep the text for it, without these tags."),
+        ('<meta name="title" content="*|MC:SUBJECT|*">', "Write this text."),
+    ],
+)
+def test_features_of_mailchimp_alone_say_what_a_person_does(source, advice):
+    ((_, reason),) = by_hand(convert(source, read="mailchimp", write="braze"))
+
+    assert reason.endswith(advice)
+    assert "the other ESP" not in reason
+
+
 @pytest.mark.parametrize("source", ["*|IF:ARCHIVE_PAGE|*a*|END:IF|*", "<p>*|MC:SUBJECT|*</p>"])
 def test_other_code_of_campaigns_stays_by_hand(source):
     converted = convert(source, read="mailchimp", write="braze")
@@ -1761,7 +1794,7 @@ def test_the_word_of_the_audience_of_mailchimp_is_no_field():
 
     ((_, reason),) = by_hand(converted)
     assert source in converted.content
-    assert reason.startswith("This shows a link, a date of today, or data of the sender")
+    assert reason.startswith("Only Mailchimp tests the audience.")
 
 
 def test_the_fields_have_the_types_that_the_tags_show():
