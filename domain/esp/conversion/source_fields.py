@@ -278,8 +278,10 @@ class SourceFields:
             return SourceField(event, name)
         standard = _find_standard(profile, parts, name)
         if role is not TagRole.FIELD and given is None and standard is None:
-            is_inserted = profile.vocabulary.is_inserted(name)
-            message = _INSERTED if is_inserted else OTHER_ROLES.get(role, _NO_FIELD)
+            feature = profile.own_features.get(profile.vocabulary.fold(name))
+            if profile.vocabulary.is_inserted(name):
+                feature = _INSERTED
+            message = feature or OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
         key = given or standard or derive_key(_WORDS.sub(" ", name))
         try:
