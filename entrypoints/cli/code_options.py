@@ -55,7 +55,7 @@ def strict_options(command: F) -> F:
         is_flag=True,
         help="Only warn of mistakes. Without this option, the command fails if there are any.",
     )
-    strict = option("--strict", is_flag=True, help="Fail if there are caveats, too.")
+    strict = option("--strict", is_flag=True, help="Fail if there are caveats or notes, too.")
     return allow(strict(command))
 
 

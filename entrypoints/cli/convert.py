@@ -139,7 +139,7 @@ class Language(EspName):
     type=Language(is_source=True),
     metavar="ESP",
     help="The ESP of the templates, as `esp list` calls it, or the id of an integration of"
-    " --organization.",
+    " --organization. Required.",
 )
 @option(
     "--to",

@@ -104,8 +104,8 @@ def revoke(key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
 def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool) -> None:
     """Replace an API key. The command shows the full new key only once.
 
-    The new key has the lifetime of the old one, from its creation to its expiry. Rotate only the
-    newest key: a rotation shortens the lifetime of the old one, and so that of a second new key.
+    The new key has the lifetime of the old one, from creation to expiry. Rotate only the newest
+    key: the old one now has a short lifetime, which a second new key would have, too.
     """
     with open_for_organization(organization) as (core, chosen):
         key = core.administration.get_key(chosen.id, ApiKeyId(key_id))

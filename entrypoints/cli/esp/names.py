@@ -76,9 +76,9 @@ def names(
 ) -> None:
     """List or set what fields are called at an integration.
 
-    Without --set and --unset, the command lists all fields, except the synced fields of this
-    integration and those for which another field stands. Otherwise, it makes all changes or none,
-    and lists the changed fields.
+    Without --set and --unset, the command lists all fields, except counterparts and the synced
+    fields of this integration. Otherwise, it makes all changes or none, and lists the changed
+    fields.
     """
     keys = [*(key for key, _ in assignments), *removed]
     repeated = next((key for key, count in Counter(keys).items() if count > 1), None)

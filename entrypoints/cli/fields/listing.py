@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 @option(
     "--counterparts",
     is_flag=True,
-    help="Also list the synced fields for which another field of the list stands.",
+    help="Also list counterparts: synced fields with the ESP name of another field in the list.",
 )
 @json_option
 def list_(organization: str, as_of: datetime | None, *, counterparts: bool, as_json: bool) -> None:
     """List the fields of all sources.
 
-    With --as-of, the list has all fields, also those for which another field stands now.
+    With --as-of, the list also has the counterparts.
     """
     hidden = 0
     with open_for_organization(organization) as (core, chosen):

@@ -102,7 +102,7 @@ def _open(role: StorageRole, opener: Callable[[], Storage]) -> Iterator[Storage]
         yield storage
 
 
-@click.command(cls=Command, changes_storage=True)
+@click.command(cls=Command, changes_storage=True, creates_storage=True)
 @option(
     "--distributed",
     is_flag=True,

@@ -146,7 +146,9 @@ def test_an_unknown_variable_is_reported_without_its_value(variable: str, messag
     assert run.table() == ["ID  NAME"]
 
 
-@pytest.mark.parametrize("command", [("serve",), ("organizations", "create", "Acme")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("serve",), ("migrate",), ("organizations", "create", "Acme")], ids=" ".join
+)
 def test_a_command_that_creates_a_storage_rejects_an_unknown_variable(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
