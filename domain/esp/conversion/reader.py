@@ -190,8 +190,8 @@ class Reader:
     _fold: Callable[[str], str] = field(init=False)
     """Returns the names of variables that the language finds equal as one name."""
     _variables: _Variables = field(init=False, factory=ChainMap)
-    _assigned: dict[str, list[int]] = field(init=False, factory=dict)
-    """The offsets of the assignments, by the names of their variables."""
+    _assigned: dict[str, list[tuple[Node, str]]] = field(init=False, factory=dict)
+    """The assignments, and the names in them, by the names of their variables."""
     _values: Values = field(init=False)
     _conditions: Conditions = field(init=False)
 
@@ -487,7 +487,7 @@ class Reader:
         return _STAYS, f"{{% assign {node.name} = {copy} %}}", caveats
 
     def _assign(self, node: Node, name: str, value: Expression | None) -> None:
-        self._assigned.setdefault(self._fold(name), []).append(node.start)
+        self._assigned.setdefault(self._fold(name), []).append((node, name))
         self._variables[self._fold(name)] = value
 
     def _list_set(self, node: Node) -> set[str]:
@@ -863,7 +863,7 @@ class Reader:
         self.kept_variables.update({each.start: each.name for each in _assignments(node)})
         line = self.lines.position(node.start).line
         if self._variables or self._assigned:
-            self._keep_read(node, reason, line)
+            self._keep_read(node, reason)
         match node:
             case Condition() | Loop() | Opaque(nodes=(_, *_)) | Output(others=(_, *_)):
                 is_block = True
@@ -872,24 +872,36 @@ class Reader:
         is_part = node.start in self.parts or node.end in self.parts
         self._keep_text(node.start, node.end, line if is_block or is_part else None)
 
-    def _keep_read(self, node: Node, reason: str, line: int) -> None:
-        """Keep the variables that a tag or block in this line reads or changes."""
-        words = {*_WORD.findall(self.text, node.start, node.end)}
-        can_change, changed = self._can_change(node), words
-        if self._copies is not None:  # Other tags only read the variables that they name.
-            tags = [each for each in walk([node]) if isinstance(each, Opaque)]
-            found = (_WORD.findall(self.text, each.start, each.end) for each in tags)
-            changed = {*chain.from_iterable(found)}
-        for name in map(self._fold, words):
-            is_known = self._is_variable(name) and self._variables[name] is not None
-            if is_known and name not in changed:
-                self._wanted.add(name)
-                continue
-            if is_known and can_change:
-                self._variables[name] = None
-            for start in self._assigned.pop(name, ()):
-                self.poisoned.setdefault(start, _READ_BY_HAND.format(line=line, name=name))
-                self.poisoning[node.start] = reason
+    def _keep_read(self, node: Node, reason: str) -> None:
+        """Keep the variables that a tag or block by hand reads or changes.
+
+        The assignments to them stay, and those to the variables that these read.
+        """
+        rest = [node]
+        while rest:
+            each = rest.pop()
+            words = self._words(each)
+            can_change, changed = self._can_change(each), words
+            if self._copies is not None:  # Other tags only read the variables that they name.
+                tags = (inner for inner in walk([each]) if isinstance(inner, Opaque))
+                changed = {*chain.from_iterable(map(self._words, tags))}
+            for name in words:
+                is_known = self._is_variable(name) and self._variables[name] is not None
+                if is_known and name not in changed:
+                    self._wanted.add(name)
+                    continue
+                if is_known and can_change:
+                    self._variables[name] = None
+                for found, written in self._assigned.pop(name, ()):
+                    self.poisoning[node.start] = reason
+                    if found.start not in self.poisoned:
+                        at = self.lines.position(each.start).line
+                        self.poisoned[found.start] = _READ_BY_HAND.format(line=at, name=written)
+                        rest += [found] if isinstance(found, Assignment) else []
+
+    def _words(self, node: Node) -> Collection[str]:
+        """Return the words in the code of the node, which can be names of variables."""
+        return {*map(self._fold, _WORD.findall(self.text, node.start, node.end))}
 
     def _can_change(self, node: Node) -> bool:
         """Return whether the node can change variables that it names."""

@@ -1124,6 +1124,46 @@ def test_a_variable_that_a_kept_tag_reads_keeps_its_assignment():
     ]
 
 
+@pytest.mark.parametrize("name", ["@first", "@firstName", "@FIRST"])
+def test_the_assignment_that_a_tag_by_hand_reads_stays_in_any_case(name):
+    set_name = f"%%[ SET {name} = Lookup('Subs', 'FirstName', 'SubscriberKey', _subscriberkey) ]%%"
+    source = f"%%[ VAR {name} ]%%{set_name}<p>%%=v({name.title()})=%%</p>"
+
+    converted = convert(source, read="sfmc", write="braze")
+
+    assert converted.content == source
+    assert converted.counts[Outcome.BY_HAND] == 3
+
+
+CHAINS = {
+    "sfmc": (
+        "%%[ SET @aName1 = LookupRows([b]) ]%%",
+        " SET @aName{} = Row(@ANAME{}) ",
+        "%%=v(@aName{})=%%",
+    ),
+    "braze": ("{% assign a1 = ${b} | size %}", "{% assign a{} = a{} | size %}", "{{ a{} | size }}"),
+    "hubspot": ("{% set a1 = contact.b.c() %}", "{% set a{} = a{}.c() %}", "{{ a{}.c() }}"),
+    "brevo": ("{% set a1 = contact.B|c %}", "{% set a{} = a{}|c %}", "{{ a{}|c }}"),
+}
+
+
+@pytest.mark.parametrize("esp", CHAINS)
+@pytest.mark.parametrize("target", ["portable", "klaviyo", "mailchimp"])
+def test_all_assignments_that_a_tag_by_hand_reads_through_others_stay(esp, target):
+    first, other, last = CHAINS[esp]
+    others = "".join(
+        other.replace("{}", str(n), 1).replace("{}", str(n - 1), 1) for n in range(2, 31)
+    )
+    others = f"%%[{others}]%%" if esp == "sfmc" else others
+    source = f"{first}x{others}{last.replace('{}', '30', 1)}"
+
+    converted = convert(source, read=esp, write=target)
+
+    kept = converted.content.replace("[BY HAND: line 1]", "").replace("[END BY HAND]", "")
+    assert kept == source
+    assert converted.counts[Outcome.BY_HAND] == 31
+
+
 @pytest.mark.parametrize(
     ("esp", "source", "reason"),
     [
@@ -1863,6 +1903,8 @@ def test_a_hostile_template_takes_linear_time(source):
             "%%[ IF [c] == 'd' THEN SET @e = [f] ENDIF ]%%%%=v(@e)=%%",
         ),
         ("sfmc", "", "%%[ VAR @a IF Now() == 1 THEN ]%%x%%[ ENDIF RaiseError('x') ]%%"),
+        ("sfmc", "%%[ SET @a = b() SET @b = b() ", "SET @a = c(@b) SET @b = c(@a) d(@b) "),
+        ("sfmc", f"%%[ VAR {', '.join(f'@a{n}' for n in range(3_000))} ]%%", "%%=b(@a0, @a1)=%%"),
     ],
 )
 def test_variables_loops_and_dropped_code_take_linear_time(esp, first, source):
