@@ -10,7 +10,6 @@ from typing import NoReturn, TypeVar
 
 import psycopg
 
-from recipient_fields.application.environment import VARIABLE_PREFIX
 from recipient_fields.domain import (
     DigestTaken,
     InvalidField,
@@ -62,19 +61,16 @@ _FAILED = "connection failed: "
 _REFUSED_LOGINS = ("password authentication failed", "no password supplied")
 """What the server reports for a wrong password, and libpq for a missing one."""
 _CHECK_LOGIN = (
-    f". Check the user and the password in the URL of the storage ({VARIABLE_PREFIX}STORAGE), or in"
-    " PGPASSWORD or PGPASSFILE if the URL has no password."
+    ". Check the user and the password in the URL of the storage, or in PGPASSWORD or PGPASSFILE if"
+    " the URL has no password."
 )
 _MISSING_DATABASE = re.compile(r'database ".*" does not exist')
-_CHECK_DATABASE = (
-    f". Create the database, or correct its name in the URL of the storage"
-    f" ({VARIABLE_PREFIX}STORAGE)"
-)
+_CHECK_DATABASE = ". Create the database, or correct its name in the URL of the storage"
 _FROM_SERVER = "FATAL: "
 """The server's own messages begin with it if it rejects a connection."""
 _CHECK_SERVER = (
-    f". Check the host and the port in the URL of the storage ({VARIABLE_PREFIX}STORAGE), that the"
-    " server runs, and that it accepts connections from this machine"
+    ". Check the host and the port in the URL of the storage, that the server runs, and that it"
+    " accepts connections from this machine"
 )
 _SHARD = r"(_[0-9]+)?"
 """What Citus appends to the name of a constraint in the errors of workers."""

@@ -108,9 +108,9 @@ def test_a_database_that_is_down_is_reported_with_what_to_do() -> None:
     assert run.status == 1
     assert "Connection refused" in details(run, "storage")
     assert details(run, "storage").endswith(
-        ". Check the host and the port in the URL of the storage (RECIPIENT_FIELDS_STORAGE), that"
-        " the server runs, and that it accepts connections from this machine. Run doctor as the"
-        " user of the service, and with its variables."
+        ". Check the host and the port in the URL of the storage, that the server runs, and that it"
+        " accepts connections from this machine. Run doctor as the user of the service, and with its"
+        " variables."
     )
 
 
