@@ -249,6 +249,8 @@ def convert_command(
     is 3 if there are any, and otherwise 0. It is 1 if a template can't be converted: this one is
     reported, and the others are converted.
 
+    Text that neither ESP reads, such as code of a third one, has a warning. It changes no status.
+
     Between Braze, Customer.io and OneSignal, filters, variables and loops that content lacks are
     copied.
 

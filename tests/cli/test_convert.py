@@ -32,6 +32,16 @@ def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
     assert "<stdin>: 1 converted, 1 by hand" in run.err
 
 
+def test_code_of_a_third_esp_is_text_of_the_source_with_a_warning(cli: CommandLine):
+    run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=f"%%subject%% {SOURCE}")
+
+    assert (run.status, run.out) == (0, f"%%subject%% {CONVERTED}")
+    assert run.err == (
+        "Mistake: Line 1, column 1: Braze does not read this code of Salesforce Marketing Cloud.\n"
+        "<stdin>: 1 converted\n"
+    )
+
+
 def test_only_the_statements_of_a_tag_that_are_by_hand_stay(cli: CommandLine):
     statements = 'SET @city = AttributeValue("city")\nSET @offer = Lookup("a", "b")'
     source = f"%%[\n{statements}\n]%%%%=v(@city)=%% %%=v(@offer)=%%"

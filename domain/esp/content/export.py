@@ -93,20 +93,21 @@ class ContentExporter:
         self,
         codes: CodeSource,
         target: Target | str,
-        presences: Mapping[str, Presence] = {},
+        presences: Mapping[str, Presence] | None = None,
     ) -> ExportedContent:
         """Return the content for the target. Raises: as `export_content` does.
 
-        `presences` are the tests whether a value is set, by the keys for which they differ.
+        `presences` are the tests whether a value is set, by the keys for which they differ. Content
+        with them is a converted template: a person writes code of the ESP in it, no references.
         """
         require_type(CodeSource, codes=codes)
         content, options = self._content, self._options
         target = codes.names.resolve_target(target)
         profile = codes.names.get_profile(target)
-        resolver = CodeResolver(codes, target, options.sent_by, presences)
+        resolver = CodeResolver(codes, target, options.sent_by, presences or {})
         violations = find_violations(content, resolver)
         report = Report(content.lines, options.strict, violations)
-        self._tags.warn(profile.esp, resolver, report)
+        self._tags.warn(profile.esp, resolver if presences is None else None, report)
         report.end_if_invalid()
         html = HtmlInValues.of(content, profile, options)
         used = UsedFields(profile, content, resolver, report)

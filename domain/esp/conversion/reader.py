@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from html import escape
 from itertools import chain, repeat, zip_longest
 from operator import itemgetter
@@ -318,14 +318,19 @@ class Reader:
 
     def _output(self, node: Output | Opaque) -> None:
         shown = _without_place(self.profile, node)
-        following = _dropped(self.profile).get(shown)
-        if following is not None and self.text.startswith(following, node.end):
+        around = _dropped(self.profile).get(shown, ())
+        if any(
+            self.text.endswith(before, 0, node.start) and self.text.startswith(after, node.end)
+            for before, after in around
+        ):
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
-        system = _system_codes(self.profile).get(shown)
+        system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self.fields.hides_names:
             self._convert(node, self._system_code(system), ())
+            if caveat is not None and self.target != self.profile:
+                self.add_caveat(node.start, caveat)
         elif isinstance(node, Output):
             try:
                 code, caveats = self._shown(self._resolve(node.value))
@@ -341,6 +346,16 @@ class Reader:
                 self._note(start, ())
         else:
             self._opaque(node)
+
+    @cached_property
+    def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
+        """The codes of system values. A link beside one to unsubscribe from all is to preferences.
+
+        HubSpot has one link for both.
+        """
+        all_mail = self.profile.find_system_code(SystemValue.UNSUBSCRIBE_ALL)
+        has_all = isinstance(all_mail, SystemCode) and all_mail.code.strip("{ }") in self.text
+        return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
@@ -408,7 +423,10 @@ class Reader:
         given = self.given.get(system)
         if given is None:
             code = None if self.target is None else self.target.find_system_code(system)
-            if isinstance(code, str):
+            if self.target is not None and isinstance(code, str):
+                instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
+                if isinstance(instead, SystemCode):
+                    code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
                 raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
             return str(system)
         return escape(given) if self.is_html else given
@@ -1023,11 +1041,14 @@ def _without_place(profile: Profile, node: Node) -> Expression | Node:
 
 
 @cache
-def _dropped(profile: Profile) -> Mapping[Expression | Node, str]:
-    """Return the tags that have no meaning at other ESPs, and the text that must follow each."""
-    codes = () if profile.dropped is None else profile.dropped.tags
-    nodes = [(read_tree(profile, code)[0], code) for code in codes]
-    return {_without_place(profile, node): code[node.end :] for node, code in nodes}
+def _dropped(profile: Profile) -> Mapping[Expression | Node, Sequence[tuple[str, str]]]:
+    """Return the tags that have no meaning at other ESPs, and the texts that are around each."""
+    found: dict[Expression | Node, list[tuple[str, str]]] = {}
+    for code in () if profile.dropped is None else profile.dropped.tags:
+        (node,) = (each for each in read_tree(profile, code) if not isinstance(each, Text))
+        around = code[: node.start], code[node.end :]
+        found.setdefault(_without_place(profile, node), []).append(around)
+    return found
 
 
 @cache
@@ -1041,16 +1062,23 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
 
 
 @cache
-def _system_codes(profile: Profile) -> Mapping[Expression | Node, SystemValue]:
-    """Return the system values by their codes without places, and by others that show the same."""
-    found: dict[Expression | Node, SystemValue] = {}
+def _system_codes(
+    profile: Profile, first: SystemValue | None
+) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
+    """Return the system values by their codes without places, and by others that show the same.
+
+    Each is with a caveat about its code. A code of several values means the first.
+    """
+    found: dict[Expression | Node, tuple[SystemValue, str | None]] = {}
     usual = profile.insertion.code  # This has one name, too: that of a slot.
-    for value, code in profile.system_codes.items():
+    for value in sorted(profile.system_codes, key=lambda each: each is not first):
+        code = profile.system_codes[value]
         if isinstance(code, SystemCode):
             also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
             form = code.code if len(_NAME.findall(code.code)) == 1 else usual
             for each in (code.code, *(_NAME.sub(name, form, count=1) for name in also)):
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    found.setdefault(_without_place(profile, nodes[0]), value)
+                    caveat = code.caveat_of_reading if each == code.code else None
+                    found.setdefault(_without_place(profile, nodes[0]), (value, caveat))
     return found

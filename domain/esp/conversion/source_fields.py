@@ -264,7 +264,8 @@ class SourceFields:
             return SourceField(event, name)
         standard = _find_standard(profile, parts, name)
         if role is not TagRole.FIELD and given is None and standard is None:
-            message = OTHER_ROLES.get(role, _NO_FIELD)
+            feature = profile.own_features.get(profile.vocabulary.fold(name))
+            message = feature or OTHER_ROLES.get(role, _NO_FIELD)
             raise ByHand(message.format(name=name, title=profile.title))
         key = given or standard or derive_key(_WORDS.sub(" ", name))
         try:

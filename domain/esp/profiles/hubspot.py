@@ -48,6 +48,13 @@ _VARIABLES = "developers.hubspot.com/docs/cms/reference/hubl/variables"
 
 _SNIPPETS = "github.com/HubSpot/hubspot-cms-vscode/blob/master/snippets/man_gen"
 
+_LINKS = (
+    "knowledge.hubspot.com/articles/kcs_article/email/what-is-the-difference-between"
+    "-the-two-unsubscribe-links-at-the-bottom-of-an-email"
+)
+
+_PREFERENCES = "HubSpot opens the page of preferences, on which recipients can unsubscribe."
+
 _DATA = f"{shared.SKILLS}/hubspot-hubl/references/data-sources.md"
 
 _JINJAVA = "github.com/HubSpot/jinjava, DefaultFilter.java, OrOperator.java, ObjectTruthValue.java"
@@ -153,21 +160,15 @@ PROFILE = Profile(
             code="{{ unsubscribe_link }}",
             source=f"{_SNIPPETS}/hubl_required_email_template_variables.json",
             strength=Strength.VENDOR,
-            caveat="HubSpot opens the page of preferences, on which recipients can unsubscribe.",
+            caveat=_PREFERENCES,
+            caveat_of_reading=_PREFERENCES,
             also=("unsubscribe_link_single",),
         ),
         SystemValue.UNSUBSCRIBE_ALL: SystemCode(
-            code="{{ unsubscribe_link_all }}",
-            source=(
-                "knowledge.hubspot.com/articles/kcs_article/email/what-is-the-difference-between"
-                "-the-two-unsubscribe-links-at-the-bottom-of-an-email"
-            ),
-            strength=Strength.VENDOR,
+            code="{{ unsubscribe_link_all }}", source=_LINKS, strength=Strength.VENDOR
         ),
         SystemValue.PREFERENCES: SystemCode(
-            code="{{ unsubscribe_link }}",
-            source=f"{_SNIPPETS}/hubl_required_email_template_variables.json",
-            strength=Strength.VENDOR,
+            code="{{ unsubscribe_link }}", source=_LINKS, strength=Strength.VENDOR
         ),
         SystemValue.VIEW_IN_BROWSER: SystemCode(code="{{ view_as_page_url }}", source=_DATA),
         SystemValue.SENDER_NAME: SystemCode(

@@ -234,6 +234,10 @@ PROFILE = Profile(
             "*|MC_PREVIEW_TEXT|*": "the code of templates that Mailchimp exports",
             # The title of the archive's page: mail programs show the subject itself.
             "*|MC:SUBJECT|*</title>": _TEMPLATES,
+            '<meta property="og:title" content="*|MC:SUBJECT|*"': _TEMPLATES,
+            # The badge of Mailchimp
+            "*|REWARDS|*": _TEMPLATES,
+            "*|HTML:REWARDS|*": _TEMPLATES,
         },
         attributes=dict.fromkeys(
             (
@@ -243,6 +247,12 @@ PROFILE = Profile(
             "github.com/mailchimp/email-blueprints/blob/master/templates",
         ),
     ),
+    own_features={
+        "FORWARD": "Only Mailchimp has this page to forward the email. Remove this link.",
+        "LIST": "Only Mailchimp tests the audience. Keep the text for it, without these tags.",
+        "LIST:DESCRIPTION": "Mailchimp shows what its audience says about itself. Write this text.",
+        "MC:SUBJECT": "Mailchimp shows the subject of the email. Write this text.",
+    },
     vocabulary=Vocabulary(
         syntax=Syntax.MERGE_TAGS,
         # A colon follows a word of Mailchimp. MERGE1 is the first field of an audience.

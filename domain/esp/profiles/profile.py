@@ -42,7 +42,8 @@ class Profile:
     `system_codes` contains the codes of system values, or the reasons why there are none; no source
     establishes the others. `events` is how it reads event data, or the reason why it does not.
     `link_rule` says what the ESP does with an email without a link to unsubscribe, and `email_only`
-    is the block that only the email shows. `dropped` has no meaning at other ESPs.
+    is the block that only the email shows. `dropped` has no meaning at other ESPs. `own_features`
+    says what a person does with other system names that no other ESP has.
 
     `api_hosts` is a pattern of the hosts of its API, to which credentials can be sent.
 
@@ -65,6 +66,7 @@ class Profile:
     link_rule: LinkRule | None = None
     email_only: EmailOnly | None = None
     dropped: Dropped | None = None
+    own_features: Mapping[str, str] = {}
     vocabulary: Vocabulary
     adjacent_text: AdjacentText
     keeping: str | None = None
@@ -476,13 +478,15 @@ class SystemCode:
     """Code that shows a system value, and its source: the address of a page, or a file on GitHub.
 
     `caveat` is a difference between what the ESP shows and the meaning of the value, or a type of
-    email in which it does not show it. `also` are names in other codes of the ESP for this.
+    email in which it does not show it. `caveat_of_reading` is the difference if other ESPs show the
+    value instead. `also` are names in other codes of the ESP for this.
     """
 
     code: str
     source: str
     strength: Strength = Strength.SECONDARY
     caveat: str | None = None
+    caveat_of_reading: str | None = None
     also: tuple[str, ...] = ()
 
 
@@ -490,7 +494,7 @@ class SystemCode:
 class Dropped:
     """Code with a meaning only in the editor or the campaigns of the ESP, and its sources.
 
-    `tags` are complete tags, also with the text that must follow them, and `attributes` those of
+    `tags` are complete tags, also with the text that must be around them, and `attributes` those of
     HTML, by their names.
     """
 

@@ -884,6 +884,39 @@ def test_the_preview_text_and_the_regions_of_klaviyo_are_dropped():
     assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a*|IF:REWARDS|* *|HTML:REWARDS|**|rewards|* *|END:IF|*b", "a  b"),
+        (
+            '<meta property="og:title" content="*|MC:SUBJECT|*" /><title>*|MC:SUBJECT|*</title>',
+            '<meta property="og:title" content="" /><title></title>',
+        ),
+    ],
+)
+def test_the_badge_of_mailchimp_and_the_titles_of_its_archive_are_dropped(source, expected):
+    converted = convert(source, read="mailchimp", write="braze")
+
+    assert converted.content == expected
+    assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ('<a href="*|forward|*">Forward</a>', "Remove this link."),
+        ("*|LIST:DESCRIPTION|*", "Write this text."),
+        ("*|IF:LIST|*a*|ELSE:|*b*|END:IF|*", "Keep the text for it, without these tags."),
+        ('<meta name="title" content="*|MC:SUBJECT|*">', "Write this text."),
+    ],
+)
+def test_features_of_mailchimp_alone_say_what_a_person_does(source, advice):
+    ((_, reason),) = by_hand(convert(source, read="mailchimp", write="braze"))
+
+    assert reason.endswith(advice)
+    assert "the other ESP" not in reason
+
+
 @pytest.mark.parametrize("source", ["*|IF:ARCHIVE_PAGE|*a*|END:IF|*", "<p>*|MC:SUBJECT|*</p>"])
 def test_other_code_of_campaigns_stays_by_hand(source):
     converted = convert(source, read="mailchimp", write="braze")
@@ -1637,6 +1670,38 @@ def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expe
     assert convert(source, read=esp, write="portable").content == expected
 
 
+def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
+    page = "HubSpot opens the page of preferences, on which recipients can unsubscribe."
+    link, all_mail = "{{ unsubscribe_link }}", "{{ unsubscribe_link_all }}"
+
+    def converted(source: str, target: str) -> tuple[str, list[str]]:
+        found = convert(source, read="hubspot", write=target)
+        return found.content, [reason for tag in found.tags for reason in tag.reasons]
+
+    assert converted(link, "portable") == ("{{link.unsubscribe}}", [page])
+    assert converted(link, "mailchimp") == ("*|UNSUB|*", [page])
+    assert converted("{{ unsubscribe_link_single }}", "mailchimp") == ("*|UNSUB|*", [])
+    both = "{{link.preferences}} {{link.unsubscribe_all}}"
+    assert converted(f"{link} {all_mail}", "portable") == (both, [])
+    content, reasons = converted(f"{link} {all_mail}", "hubspot")
+    assert content == f"{link} {all_mail}"
+    assert page not in reasons
+
+
+@pytest.mark.parametrize(
+    ("target", "code"), [("mailchimp", "*|UNSUB|*"), ("klaviyo", "{% unsubscribe_link %}")]
+)
+def test_advice_for_another_esp_is_in_its_language(target, code):
+    source = "{{ unsubscribe_link_all }} %%b%%"
+
+    converted = convert(source, read="hubspot", write=target)
+
+    ((_, reason),) = by_hand(converted)
+    assert f"Write `{code}` instead." in reason
+    assert converted.warnings
+    assert not any("{{" in each.message for each in converted.warnings)
+
+
 @pytest.mark.parametrize(
     ("target", "code"),
     [
@@ -1792,7 +1857,7 @@ def test_the_word_of_the_audience_of_mailchimp_is_no_field():
 
     ((_, reason),) = by_hand(converted)
     assert source in converted.content
-    assert reason.startswith("This shows a link, a date of today, or data of the sender")
+    assert reason.startswith("Only Mailchimp tests the audience.")
 
 
 def test_the_fields_have_the_types_that_the_tags_show():
