@@ -246,7 +246,7 @@ class _Conversion:
         self._texts: dict[tuple[int, int], Result] = dict.fromkeys(
             islice(self._find_dropped(), MAX_TAGS + 1), DROPPED
         )
-        self._stripped: Mapping[tuple[int, int], None] = {}
+        self._stripped: dict[tuple[int, int], None] = {}
         """The places of text that the source does not show."""
         violation = character_violation(text)
         if violation is not None:
@@ -267,9 +267,13 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
-        find_stripped = self._source.adjacent_text.find_stripped
-        if find_stripped is not None and not self._is_html:
-            self._stripped = dict.fromkeys(find_stripped(self._text, tags))
+        rules = self._source.adjacent_text
+        if rules.find_stripped is not None and not self._is_html:
+            self._stripped = dict.fromkeys(rules.find_stripped(self._text, tags))
+        if rules.escape:
+            escape, opening = map(re.escape, (rules.escape, self._source.conditions.tag[0]))
+            escapes = re.finditer(f"(?<={escape}){escape}(?={opening})", self._text)
+            self._stripped.update(dict.fromkeys(each.span() for each in escapes))
         parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
         is_broken = any(each.is_alone for each in find_unread(nodes))
         # The types that later tags show apply to earlier ones.

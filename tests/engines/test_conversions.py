@@ -380,6 +380,7 @@ LINES_WITH_TAGS = (
     "a {{#if tier}}\n\n\tb {{tier}}\n{{/if}} c\n\n{{!-- d --}}\n {{!e}} \nf",
     "{{#if tier}}{{#if lines}}\n{{/if}}{{/if}}\n{{tier}}\n{{~#if lines}}\n{{/if~}}\nz",
     "  {{#each lines}}\n{{#if name}}\n  {{name}}\n{{/if}}\n{{/each}}\n\n",
+    r"\\{{tier}} \\\{{#if tier}}a\\{{else}}b{{/if}} {{! c}}\\{{! d}}",
 )
 
 

@@ -191,7 +191,8 @@ def test_a_second_start_keeps_the_data_and_reports_it(
     again = start("--demo", shows_secrets=True)
 
     again.wait_for(
-        r"The storage has the demonstration data of an earlier start, .*\n.* add --reset"
+        r"The storage has the demonstration data of an earlier start, .*\n"
+        r".* add --reset to `recipient-fields serve --demo`\."
     )
     assert again.client(printed_key(demonstration)).fields() == before
     assert "rfk_" not in again.stderr

@@ -36,7 +36,7 @@ from .surroundings import (
     NativeTags,
     find_refused_end,
     find_unestablished,
-    separate_end_of_block,
+    separate_end,
     separate_start,
 )
 
@@ -118,6 +118,7 @@ class Rendering:
                     " Write a space after it."
                 )
                 self._report.refuse(node.start + refused, message)
+            text = separate_end(self._profile, text, is_end_of_block=after is None)
         unestablished = find_unestablished(self._profile, text) if in_block else None
         if unestablished is not None:
             message = (
@@ -128,7 +129,7 @@ class Rendering:
             self._report.warn(offset, WarningCode.UNESTABLISHED_CHARACTER, message)
         if _is_code(before, in_block=in_block):
             text = separate_start(self._profile, text, is_start_of_block=before is None)
-        return separate_end_of_block(self._profile, text) if in_block and after is None else text
+        return text
 
     def _reference(self, reference: Reference) -> str:
         key, start = reference.key, reference.start

@@ -93,15 +93,19 @@ def find_unestablished(profile: Profile, text: str) -> int | None:
 
 def separate_start(profile: Profile, text: str, *, is_start_of_block: bool) -> str:
     """Return the text as it must be written directly after code."""
-    rules = profile.adjacent_text
     white_space = text[: len(text) - len(text.lstrip())]
-    is_stripped = is_start_of_block and rules.find_stripped is not None and "\n" in white_space
-    return rules.separator + text if text.startswith("}") or is_stripped else text
+    is_separated = is_start_of_block and _is_stripped(profile, white_space)
+    return profile.adjacent_text.separator * (text.startswith("}") or is_separated) + text
 
 
-def separate_end_of_block(profile: Profile, text: str) -> str:
-    """Return the text as it must be written directly before the next tag of its block."""
+def separate_end(profile: Profile, text: str, *, is_end_of_block: bool) -> str:
+    """Return the text as it must be written directly before code."""
     rules = profile.adjacent_text
-    white_space = text[len(text.rstrip()) :]
-    is_stripped = rules.find_stripped is not None and "\n" in white_space
-    return text + rules.separator if is_stripped else text
+    escape = rules.escape * text.endswith(rules.escape)
+    is_separated = is_end_of_block and _is_stripped(profile, text[len(text.rstrip()) :])
+    return text + escape + rules.separator * is_separated
+
+
+def _is_stripped(profile: Profile, white_space: str) -> bool:
+    """Return whether the engine does not show all of the white space beside the tag of a block."""
+    return profile.adjacent_text.find_stripped is not None and "\n" in white_space

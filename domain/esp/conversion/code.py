@@ -50,8 +50,11 @@ def has_code(profile: Profile, text: str) -> bool:
     return any(tag.certainty is not Certainty.POSSIBLE for tag in profile.find_tags(text))
 
 
-def find_literal(profile: Profile, text: str) -> str | None:
-    """Return code that shows the text as it is, or None if the ESP has no such code."""
+def find_literal(profile: Profile, text: str, before: str) -> str | None:
+    """Return code that shows the text as it is, or None if the ESP has no such code.
+
+    `before` is the character before the code.
+    """
     if not has_code(profile, text):
         return text
     codes = (
@@ -59,7 +62,8 @@ def find_literal(profile: Profile, text: str) -> str | None:
         f"{{% verbatim %}}{text}{{% endverbatim %}}",
         text.replace("{{", r"\{{"),
     )
-    return next((code for code in codes if _find_shown(profile, code) == text), None)
+    shown = before + text
+    return next((code for code in codes if _find_shown(profile, before + code) == shown), None)
 
 
 def _find_shown(profile: Profile, code: str) -> str | None:

@@ -458,7 +458,11 @@ class Reader:
         if "{{" not in text and not has_code(self.target or self.profile, text):
             self._convert(node, text, ())
             return
-        literal = None if self.target is None else find_literal(self.target, text)
+        literal = (
+            None
+            if self.target is None
+            else find_literal(self.target, text, self.text[node.start - 1 : node.start])
+        )
         if literal is None:
             raise ByHand(_LITERAL)
         before, after = self._trims(node.start, node.end)
@@ -929,6 +933,9 @@ class Reader:
     def _keep_text(self, start: int, end: int, line: int | None) -> None:
         """Keep a tag or block, or a part of a tag: with the part before it, or as a tag."""
         text, (opening, closing) = self.text[start:end], self.profile.conditions.tag
+        escape = self.profile.adjacent_text.escape
+        if escape and line is None and self.text.endswith(escape * 2, 0, start):
+            text = f"{escape}{text}"  # Without it, the text before the tag ends with one.
         closing = closing if end in self.parts else ""
         if start in self.parts:
             match self.pieces:

@@ -56,7 +56,8 @@ CONDITIONS = ConditionLanguage(
 BLOCK_WITH_DEFAULT = "{{#if EXPRESSION}}{{EXPRESSION}}{{else}}DEFAULT{{/if}}"
 
 ADJACENT_TEXT = AdjacentText(
-    re.compile(r"[{\\]\Z"),  # A backslash before a tag makes it text.
+    re.compile(r"\{\Z"),
+    escape="\\",
     separator="{{! }}",
     find_stripped=find_stripped,
 )

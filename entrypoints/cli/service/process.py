@@ -157,7 +157,9 @@ def _demonstrate(core: Core, url: str, settings: Settings) -> None:
         note(f"The API key, shown this once: {key.reveal()}")
     elif token is not None:
         note("The storage has the demonstration data of an earlier start, so no API key is shown.")
-        note("To delete this data and start again with a new key, add --reset.")
+        note(
+            "To delete this data and get a new key, add --reset to `recipient-fields serve --demo`."
+        )
     else:
         note("The storage already has data, so no demonstration data was added.")
         note("To list the ids of the organizations: recipient-fields organizations list")

@@ -109,8 +109,8 @@ def test_a_database_that_is_down_is_reported_with_what_to_do() -> None:
     assert "Connection refused" in details(run, "storage")
     assert details(run, "storage").endswith(
         ". Check the host and the port in the URL of the storage, that the server runs, and that it"
-        " accepts connections from this machine. Run doctor as the user of the service, and with its"
-        " variables."
+        " accepts connections from this machine. Run doctor as the user of the service, and with"
+        " its variables."
     )
 
 

@@ -472,8 +472,9 @@ def test_a_brace_before_code_is_refused(esp, code, refusal):
     )
 
 
-def test_a_backslash_before_code_of_handlebars_is_refused(refusal):
-    assert len(refusal(Esp("sendgrid"), "\\{{recipient.tier}}")) == 1
+def test_a_backslash_before_code_of_handlebars_is_escaped(export):
+    code = export(Esp("sendgrid"), r"\{{#if recipient.tier is set}}\\{{/if}}").content
+    assert code == r"\\{{#if tier}}\\\{{/if}}"
 
 
 @pytest.mark.parametrize("esp", [Esp("sfmc"), Esp("activecampaign")])

@@ -126,7 +126,6 @@ def test_a_date_is_no_year_and_the_year_has_our_form():
         (Esp("klaviyo"), "{% verbatim %}{{link.unsubscribe}}{% endverbatim %}"),
         (Esp("klaviyo"), "{# {{link.unsubscribe}} #}"),
         (Esp("klaviyo"), "{{{link.unsubscribe}}"),
-        (Esp("sendgrid"), "\\{{link.unsubscribe}}"),
         (Esp("activecampaign"), "100%{{link.unsubscribe}}"),
     ],
 )

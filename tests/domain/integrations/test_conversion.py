@@ -1329,6 +1329,29 @@ def test_a_backslash_makes_a_tag_of_handlebars_text(source, target, text, expect
     assert converted.counts[Outcome.CONVERTED] == len(converted.tags) == 1
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "text", "expected"),
+    [
+        (
+            "sendgrid",
+            "braze",
+            r"\\{{email}} \\\{{email}}",
+            r"\{{${email_address}}} \\{{${email_address}}}",
+        ),
+        ("braze", "iterable", r"\{{${email_address}}}", r"\\{{email}}"),
+        ("sendgrid", "iterable", r"\\{{email}} \\{{x}}", r"\\{{email}} \\{{x}}"),
+        (
+            "braze",
+            "iterable",
+            r"\{{a.b}}\{% raw %}{{x}}{% endraw %}",
+            r"\{{a.b}}\{% raw %}{{x}}{% endraw %}",
+        ),
+    ],
+)
+def test_of_two_backslashes_before_a_tag_handlebars_shows_one(source, target, text, expected):
+    assert convert(text, read=source, write=target).content == expected
+
+
 def test_a_name_of_handlebars_that_begins_with_a_hyphen_removes_no_white_space():
     text = "{{#each lines}}$ {{-price}} b {{~name~}} c{{/each}}"
 
