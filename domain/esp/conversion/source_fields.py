@@ -154,8 +154,7 @@ class SourceFields:
         key, parts = self._find_in_loops(parts)
         if key is not None:
             return self._found.setdefault((key, *parts), SourceField(key, key))
-        if parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields:
-            parts = parts[1:]  # Both forms read the same field.
+        parts = _without_root(parts, vocabulary)
         folded = self._fold(parts)
         if folded in self._refused:
             raise ByHand(self._refused[folded])
@@ -404,6 +403,12 @@ def find_path(value: Expression, vocabulary: Vocabulary) -> _Parts | None:
     return None
 
 
+def _without_root(parts: _Parts, vocabulary: Vocabulary) -> _Parts:
+    """Return the path of a field that can be written with and without its root, as without it."""
+    is_bare = parts[0] in vocabulary.fields and parts[-1] in vocabulary.bare_fields
+    return parts[1:] if is_bare else parts
+
+
 @cache
 def _standard_keys(profile: Profile) -> Mapping[str, str]:
     """Return the keys of the ESP's own fields by their names, as the ESP compares these."""
@@ -419,6 +424,7 @@ def _find_standard(profile: Profile, parts: _Parts, name: str) -> str | None:
         return key
     with suppress(NoSafeForm):
         code = derive(profile, names.standard_fields[key], standard=True).insertion_code
-        if find_path(read_output(profile, code), profile.vocabulary) == parts:
+        path = find_path(read_output(profile, code), profile.vocabulary)
+        if path is not None and _without_root(path, profile.vocabulary) == parts:
             return key
     return None

@@ -48,6 +48,7 @@ _STANDARD_FIELDS = {
     "city": "city",
     "country": "country",
     "birthday": "date_of_birth",
+    "user_id": "user_id",
 }
 
 _TAGS = (

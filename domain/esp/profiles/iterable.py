@@ -94,9 +94,15 @@ PROFILE = Profile(
         rule="Iterable reads periods, square brackets and quotes in such a name as code.",
         forms=(Form(rf"{_PART}(?:\.{_PART})*", "PATH"),),
         reserved=_RESERVED,
-        # `email` is the vendor's. Public templates of github.com have the other names.
-        standard_fields={"first_name": "firstName", "last_name": "lastName", "email": "email"},
-        conventional=frozenset({"firstName", "lastName"}),
+        # `email` is the vendor's. Public templates and guides have the other names.
+        standard_fields={
+            "first_name": "firstName",
+            "last_name": "lastName",
+            "email": "email",
+            "phone": "phoneNumber",
+            "user_id": "userId",
+        },
+        conventional=frozenset({"firstName", "lastName", "phoneNumber", "userId"}),
         creation=Creation(
             "Set the field NAME of a user, which creates it: POST /api/users/update.",
             Strength.NONE,

@@ -1860,6 +1860,25 @@ def test_a_tag_that_shows_a_whole_link_is_by_hand_in_plain_text(tag, link):
     assert reason.endswith(f"shows this link in plain text. Write its address, `{link}`.")
 
 
+@pytest.mark.parametrize(
+    ("read", "source", "write", "expected"),
+    [
+        ("braze", "{{${phone_number}}} {{${user_id}}}", "iterable", "{{phoneNumber}} {{userId}}"),
+        ("iterable", "{{phoneNumber}} {{userId}}", "braze", "{{${phone_number}}} {{${user_id}}}"),
+        ("klaviyo", "{{ person.phone_number }}", "iterable", "{{phoneNumber}}"),
+    ],
+)
+def test_the_telephone_number_and_the_id_of_users_have_the_names_of_iterable(
+    read, source, write, expected
+):
+    options = ConversionOptions(surface="html")
+
+    converted = convert(source, read=read, write=write, options=options)
+
+    assert converted.content.replace(" | escape", "") == expected
+    assert all(each.outcome is Outcome.CAVEAT for each in converted.tags)
+
+
 def test_names_say_which_keys_are_meant():
     converted = convert(
         "{{ person.TIER }}",
