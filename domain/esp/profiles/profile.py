@@ -666,15 +666,15 @@ class AdjacentText:
     """The rules for characters next to code that the ESP would read as a part of it.
 
     Text that matches `refused_before` can't be before code. One `escape` before code makes it text,
-    and the last one of several is not shown. `separator` is code that the ESP
-    renders to nothing. It separates code from a closing brace. Some engines remove the lines that
-    contain only the tag of a block: then it separates code from line breaks, too, and
-    `find_stripped` finds the places of the white space that is removed. In a block, the meaning of
-    text after a match of `established` is not documented.
+    and the last one of several is not shown. `separator` is code that the ESP renders to nothing.
+    It separates code from a closing brace. Some engines remove the lines that contain only the tag
+    of a block: then it separates code from line breaks, too, and `find_stripped` finds the places
+    of the white space that is removed. In a block, the meaning of text after a match of
+    `established` is not documented.
     """
 
     refused_before: re.Pattern[str] | None = None
     established: re.Pattern[str] | None = None
-    escape: str = ""
     separator: str = ""
     find_stripped: Callable[[str, Iterable[Tag]], Iterator[tuple[int, int]]] | None = None
+    escape: str = ""

@@ -75,7 +75,7 @@ def test_several_missing_servers_are_reported_on_one_line() -> None:
 def test_a_wrong_password_is_reported_but_not_shown(server: PostgresServer) -> None:
     line = refusal(server.url().replace(PASSWORD, SECRET))
     assert line.count('password authentication failed for user "postgres"') == 1
-    assert "RECIPIENT_FIELDS_STORAGE" in line
+    assert "Check the user and the password in the URL of the storage" in line
 
 
 def test_a_missing_database_is_reported(server: PostgresServer) -> None:
