@@ -8,14 +8,14 @@ import re
 import signal
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from secrets import token_hex
 from threading import current_thread, main_thread
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import click
 from attrs import define, field, frozen
@@ -121,20 +121,24 @@ def _print(content: bytes, *, line: bool = True) -> None:
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+_Opener: TypeAlias = Callable[[str, int], int]
 _TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def complete_outputs(inputs: Iterable[Path] = ()) -> Iterator[OutputFiles]:
+def complete_outputs(
+    inputs: Iterable[Path] = (), *, is_private: bool = False
+) -> Iterator[OutputFiles]:
     """Return files that get their names when the block ends without an error.
 
     If the block raises, also after SIGINT, SIGTERM and SIGHUP, the names are unchanged. The files
-    replace no input, and not each other.
+    replace no input, and not each other. Only their owner can read new files that are private, such
+    as those with values of recipients.
 
     Raises: ClickException if a file can't be written.
     """
     with _exit_on_termination(), ExitStack() as cleanup:
-        files = OutputFiles(cleanup, {each.resolve() for each in inputs})
+        files = OutputFiles(cleanup, {each.resolve() for each in inputs}, is_private)
         yield files
         files.publish()
 
@@ -146,14 +150,15 @@ class OutputFiles:
     _cleanup: ExitStack
     _used: set[Path]
     """The files that the command reads and writes."""
+    _is_private: bool
     _outputs: list[_Output] = field(init=False, factory=list)
 
     def open(self, name: str) -> BinaryIO:
-        """Open a file that only its owner can read, or with the permissions of the existing one.
+        """Open a file, with the permissions of the existing one.
 
         Raises: ClickException if the file can't be written. The methods of the file do, too.
         """
-        output = _Output(self._cleanup, name)
+        output = _Output(self._cleanup, name, open_private if self._is_private else None)
         if output.path in self._used:
             raise _unwritable(name, "The command also reads or writes this file for something else")
         self._used.add(output.path)
@@ -171,7 +176,7 @@ class OutputFiles:
 class _Output:
     """A hidden file that gets its name when it is complete."""
 
-    def __init__(self, cleanup: ExitStack, name: str) -> None:
+    def __init__(self, cleanup: ExitStack, name: str, opener: _Opener | None) -> None:
         self.name = name
         # A symbolic link stays, and the file that it points to is replaced.
         self.path = Path(os.path.realpath(name))
@@ -179,7 +184,7 @@ class _Output:
         if self.path.exists() and not self.path.is_file():
             raise _unwritable(name, "It is not a regular file")
         cleanup.callback(self.hidden.unlink, missing_ok=True)
-        raw = _RawFile(name, self.hidden)
+        raw = _RawFile(name, self.hidden, opener)
         # After a failed write, closing the buffered writer would write again.
         cleanup.callback(raw.close)
         self.file = io.BufferedWriter(raw)
@@ -205,10 +210,10 @@ class _Output:
 class _RawFile(io.FileIO):
     """A new file whose errors have the name of the output."""
 
-    def __init__(self, name: str, path: Path) -> None:
+    def __init__(self, name: str, path: Path, opener: _Opener | None) -> None:
         self._output_name = name
         try:
-            super().__init__(path, "x", opener=open_private)
+            super().__init__(path, "x", opener=opener)
         except OSError as error:
             raise _unwritable(name, error.strerror) from error
 

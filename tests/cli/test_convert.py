@@ -255,6 +255,15 @@ def test_a_link_to_another_folder_is_reported_and_the_rest_is_converted(
     assert cli(*arguments, shared, "--out", templates / "results").status == 0
 
 
+def test_others_can_read_new_files_as_the_system_permits(cli: CommandLine, tmp_path: Path):
+    other, out, fields = (tmp_path / name for name in ("a", "b", "fields.yaml"))
+    other.touch()
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze", "--write-fields", fields)
+
+    assert cli(*arguments, "--out", out, stdin=SOURCE).status == 0
+    assert {each.stat().st_mode for each in (*out.iterdir(), fields)} == {other.stat().st_mode}
+
+
 def test_two_templates_with_one_place_are_refused(cli: CommandLine, tmp_path: Path):
     for name in ("de", "en"):
         (tmp_path / name).mkdir()

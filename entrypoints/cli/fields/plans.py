@@ -138,7 +138,7 @@ def plan(
         _print(planned)
     _require_permitted(planned)
     if out is not None:
-        with complete_outputs() as outputs:
+        with complete_outputs(is_private=True) as outputs:
             outputs.open(out).write(render_plan(planned))
     ctx.exit(CHANGES_PLANNED if planned.changes and not exit_zero else 0)
 

@@ -141,7 +141,7 @@ def _check(
     reader = recipients.reader
     has_progress = sys.stderr.isatty() and file.seekable()
     with (
-        complete_outputs() as files,
+        complete_outputs(is_private=True) as files,
         _open_writer(reader, files, out, rejects=False) as valid,
         _open_writer(reader, files, rejects, rejects=True) as invalid,
         _progress(file) if has_progress else nullcontext() as on_row,
