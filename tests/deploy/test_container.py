@@ -23,14 +23,16 @@ IMAGE = "localhost/recipient-fields-test"
 MOST_BYTES = 150_000_000
 EMAIL = "docs/examples/emails/newsletter.html"
 # The root is read-only and /tmp a new file system, as with `podman run --read-only --tmpfs /tmp`.
+# The shell of root remains, and ends with unshare: the kernel does not kill a process that has
+# changed its user.
 READ_ONLY = """
     mount --bind "$0" "$0"
     mount -o remount,bind,ro "$0"
     mount -t proc proc "$0/proc"
     mount --rbind /dev "$0/dev"
     mount -t tmpfs tmpfs "$0/tmp"
-    exec chroot "$0" setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs \\
-        env --ignore-environment --chdir=/tmp PATH=/opt/recipient-fields/bin:/usr/bin "$@"
+    chroot "$0" setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs \\
+        env --ignore-environment --chdir=/tmp PATH=/opt/recipient-fields/bin:/usr/bin "$@" || exit
 """
 
 
@@ -134,6 +136,7 @@ def test_the_demonstration_starts(root: Path) -> None:
     finally:
         service.kill()  # unshare ignores SIGTERM, and kills its child.
         service.wait(30)
+    eventually(lambda: http_status(port, "/healthz") is None)
 
 
 def test_another_build_has_the_same_digest_and_archive(image: str, tmp_path: Path) -> None:
