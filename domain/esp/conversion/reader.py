@@ -1140,11 +1140,13 @@ def _system_codes(
     for value in sorted(profile.system_codes, key=lambda each: each is not first):
         code = profile.system_codes[value]
         if isinstance(code, SystemCode):
-            also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
+            caveats = {code.code: code.caveat_of_reading}
             form = code.code if len(_NAME.findall(code.code)) == 1 else usual
-            for each in (code.code, *(_NAME.sub(name, form, count=1) for name in also)):
+            for name, caveat in code.also.items():
+                if name not in profile.vocabulary.tags_with_text:
+                    caveats[_NAME.sub(name, form, count=1)] = caveat
+            for each, caveat in caveats.items():
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    caveat = code.caveat_of_reading if each == code.code else None
                     found.setdefault(_without_place(profile, nodes[0]), (value, caveat))
     return found
