@@ -340,6 +340,7 @@ class Reader:
             return
         system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self.fields.hides_names:
+            self.fields.shown.add(system)
             self._convert(node, self._system_code(system), ())
             if caveat is not None and self.target != self.profile:
                 self.add_caveat(node.start, caveat)
@@ -363,10 +364,9 @@ class Reader:
     def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
         """The codes of system values. A link beside one to unsubscribe from all is to preferences.
 
-        HubSpot has one link for both.
+        HubSpot has one link for both. An earlier reading has found the other one.
         """
-        all_mail = self.profile.find_system_code(SystemValue.UNSUBSCRIBE_ALL)
-        has_all = isinstance(all_mail, SystemCode) and all_mail.code.strip("{ }") in self.text
+        has_all = SystemValue.UNSUBSCRIBE_ALL in self.fields.shown
         return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:

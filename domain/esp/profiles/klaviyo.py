@@ -182,7 +182,9 @@ PROFILE = Profile(
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="{{ organization.full_address }}", source=_DATA
         ),
-        SystemValue.YEAR: SystemCode(code="{% current_year %}", source=_TAGS, also={"today '%Y'": None}),
+        SystemValue.YEAR: SystemCode(
+            code="{% current_year %}", source=_TAGS, also={"today '%Y'": None}
+        ),
     },
     events=EventData(
         ways=(

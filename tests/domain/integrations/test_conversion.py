@@ -1827,6 +1827,8 @@ def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
     assert converted("{{ unsubscribe_link_single }}", "mailchimp") == ("*|UNSUB|*", [])
     both = "{{link.preferences}} {{link.unsubscribe_all}}"
     assert converted(f"{link} {all_mail}", "portable") == (both, [])
+    for mention in ("unsubscribe_link_all", f"{{# {all_mail} #}}"):
+        assert converted(f"{link}{mention}", "portable")[1] == [page]
     content, reasons = converted(f"{link} {all_mail}", "hubspot")
     assert content == f"{link} {all_mail}"
     assert page not in reasons
