@@ -49,7 +49,7 @@ from .output import (
 from .repository.files import STANDARD_INPUT, Unreadable, read_marked_text
 from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
-from .typed_options import EspName, Identifier, OneOf
+from .typed_options import IDENTIFIER, EspName, OneOf
 from .violations import (
     FINDINGS,
     note_violations,
@@ -127,7 +127,7 @@ class Language(EspName):
     ) -> Target | str:
         """Return the name or the id. Another text is a usage error."""
         if value.isdecimal():
-            return IntegrationId(Identifier().convert(value, param, ctx))
+            return IntegrationId(IDENTIFIER.convert(value, param, ctx))
         is_portable = value == PORTABLE and not self._is_source
         return value if is_portable else super().convert(value, param, ctx)
 
