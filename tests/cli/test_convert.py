@@ -111,13 +111,17 @@ def test_of_a_folder_only_templates_are_converted_and_no_results(cli: CommandLin
         (tmp_path / name).write_text(SOURCE)
     for name in ("logo.png", ".git/index.html"):
         (tmp_path / name).write_bytes(b"\xff")
-    (tmp_path / "gone.html").symlink_to("nowhere.html")
     out = tmp_path / "out"
     arguments = ("--from", "klaviyo", "--to", "braze", tmp_path, "--out", out)
+    left_out = "To read files with other names, add --include PATTERN.\n"
 
     for _ in range(2):
-        assert cli("convert", *arguments, "--include", "*.liquid").status == 0
+        run = cli("convert", *arguments, "--include", "*.liquid")
+        assert run.status == 0
+        assert run.err.endswith(f"\nLeft out 1 file: {tmp_path}/logo.png. {left_out}")
     assert sorted(each.name for each in out.rglob("*")) == ["a.html", "b.liquid"]
+    run = cli("convert", *arguments, "--json")
+    assert run.err == f"Left out 2 files: {tmp_path}/b.liquid, {tmp_path}/logo.png. {left_out}"
 
 
 def test_a_folder_without_templates_is_an_error(cli: CommandLine, tmp_path: Path):
@@ -163,13 +167,19 @@ def test_the_results_of_a_folder_can_be_above_it(cli: CommandLine, tmp_path: Pat
     assert (tmp_path / "a.html").read_text() == CONVERTED
 
 
-def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
+def test_a_folder_and_several_templates_require_a_folder_of_results(
+    cli: CommandLine, tmp_path: Path
+):
     for name in ("a.html", "b.html"):
         (tmp_path / name).write_text(SOURCE)
 
-    run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path)
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze")
+    message = "Add --out FOLDER for a folder, or for several templates."
 
-    assert "Add --out FOLDER" in run.usage_error()
+    assert message in cli(*arguments, tmp_path / "a.html", tmp_path / "b.html").usage_error()
+    (tmp_path / "b.html").unlink()
+    assert message in cli(*arguments, tmp_path).usage_error()
+    assert cli(*arguments, tmp_path / "a.html").out == CONVERTED
 
 
 BROKEN = {
@@ -224,8 +234,10 @@ def test_links_are_read_and_those_in_a_circle_are_not(cli: CommandLine, tmp_path
     (tmp_path / "loop").symlink_to("loop")
     arguments = ("convert", "--from", "klaviyo", "--to", "braze", templates, "--out")
 
-    assert cli(*arguments, out).status == 0
-    assert [each.name for each in out.iterdir()] == ["a.html"]
+    run = cli(*arguments, out)
+    assert (run.status, [each.name for each in out.iterdir()]) == (1, ["a.html"])
+    assert f"{templates}/circle.html: This link leads to no file. Correct or remove it." in run.err
+    assert "Left out" not in run.err
     assert not (out / "a.html").is_symlink()
     assert "Can't write" in cli(*arguments, tmp_path / "loop").err
 
