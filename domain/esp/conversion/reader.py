@@ -340,6 +340,7 @@ class Reader:
             return
         system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self.fields.hides_names:
+            self.fields.shown.add(system)
             self._show_system(node, system)
             if caveat is not None and self.target != self.profile:
                 self.add_caveat(node.start, caveat)
@@ -363,10 +364,9 @@ class Reader:
     def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
         """The codes of system values. A link beside one to unsubscribe from all is to preferences.
 
-        HubSpot has one link for both.
+        HubSpot has one link for both. An earlier reading has found the other one.
         """
-        all_mail = self.profile.find_system_code(SystemValue.UNSUBSCRIBE_ALL)
-        has_all = isinstance(all_mail, SystemCode) and all_mail.code.strip("{ }") in self.text
+        has_all = SystemValue.UNSUBSCRIBE_ALL in self.fields.shown
         return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
@@ -1156,11 +1156,13 @@ def _system_codes(
     for value in sorted(profile.system_codes, key=lambda each: each is not first):
         code = profile.system_codes[value]
         if isinstance(code, SystemCode):
-            also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
+            caveats = {code.code: code.caveat_of_reading}
             form = code.code if len(_NAME.findall(code.code)) == 1 else usual
-            for each in (code.code, *(_NAME.sub(name, form, count=1) for name in also)):
+            for name, caveat in code.also.items():
+                if name not in profile.vocabulary.tags_with_text:
+                    caveats[_NAME.sub(name, form, count=1)] = caveat
+            for each, caveat in caveats.items():
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    caveat = code.caveat_of_reading if each == code.code else None
                     found.setdefault(_without_place(profile, nodes[0]), (value, caveat))
     return found
