@@ -37,7 +37,7 @@ from ..languages.tree import (
     walk,
 )
 from ..languages.tree import Filter as FilterCode
-from ..profiles.profile import FilterForm, FilterRefusal, OtherDefault, Profile
+from ..profiles.profile import FilterRefusal, OtherDefault, Profile
 from .code import (
     DEFAULT,
     LENGTH,
@@ -378,7 +378,9 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
                 code = filter_code(bare, SLOT, [written], data_type).code
                 yield _filter_pattern(profile, code, written)
     for name, form in profile.filters.forms.items():
-        for other, caveat in form.others.items() if isinstance(form, FilterForm) else ():
+        if isinstance(form, FilterRefusal):
+            continue
+        for other, caveat in form.others.items():
             code = other.replace("VALUE", SLOT).replace("ARGUMENT", LENGTH)
             if not form.is_output:
                 code = profile.filters.output.replace("VALUE", code)
