@@ -11,6 +11,7 @@ from typing import TypeAlias
 from attrs import Factory, define, field, frozen
 
 from ...conditions import Value
+from ...content.system_values import SystemValue
 from ...data_paths import DATA_PATH, EVENT, LONG_PATH, LOOP, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
@@ -136,6 +137,8 @@ class SourceFields:
     _loops: list[LoopItem] = Factory(list)
     read_names: set[str] = Factory(set)
     """The names that paths have, also those of no field, as they are compared."""
+    shown: set[SystemValue] = Factory(set)
+    """The links, and the data of the sender and today, that tags show."""
 
     @property
     def found(self) -> tuple[SourceField, ...]:
