@@ -11,6 +11,7 @@ from typing import TypeAlias
 from attrs import Factory, define, field, frozen
 
 from ...conditions import Value
+from ...content.system_values import SystemValue
 from ...data_paths import DATA_PATH, EVENT, LONG_PATH, LOOP, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
@@ -29,8 +30,8 @@ OTHER_ROLES: Mapping[TagRole, str] = {
         "This is data of the event or message. Write it in the language of the other ESP."
     ),
     TagRole.SYSTEM: (
-        "This shows a link, a date of today, or data of the sender or message, for which there is"
-        " no portable code. Write the code of the other ESP."
+        "`{name}` is a value that {title} itself provides. Content has no code for it: write that"
+        " of the other ESP."
     ),
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
@@ -136,6 +137,8 @@ class SourceFields:
     _loops: list[LoopItem] = Factory(list)
     read_names: set[str] = Factory(set)
     """The names that paths have, also those of no field, as they are compared."""
+    shown: set[SystemValue] = Factory(set)
+    """The links, and the data of the sender and today, that tags show."""
 
     @property
     def found(self) -> tuple[SourceField, ...]:

@@ -180,6 +180,12 @@ PROFILE = Profile(
                     " encodes ~, and does not encode *, as in a *~.",
                 ),
                 is_output=True,
+                others={
+                    "{{#urlEncode}}{{VALUE}}{{/urlEncode}}": (
+                        "{title} escapes HTML before it encodes the value here: & becomes"
+                        " %26amp%3B."
+                    ),
+                },
             ),
             FilterName.NUMBER: _filter(
                 "(numberFormat VALUE minimumFractionDigits=ARGUMENT maximumFractionDigits=ARGUMENT"
@@ -208,7 +214,7 @@ PROFILE = Profile(
             code="{{unsubscribeUrl}}",
             source=_PARAMETERS,
             strength=Strength.VENDOR,
-            also=("unsubscribeMessageTypeUrl",),
+            also={"unsubscribeMessageTypeUrl": None},
         ),
         SystemValue.PREFERENCES: SystemCode(
             code="{{hostedUnsubscribeUrl}}", source=_PARAMETERS, strength=Strength.VENDOR
@@ -220,7 +226,7 @@ PROFILE = Profile(
             code="{{companyName}}",
             source="support.iterable.com/hc/en-us/articles/206382645-Project-Settings",
             strength=Strength.VENDOR,
-            also=("brandName",),
+            also={"brandName": None},
         ),
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="{{physicalAddress}}", source=f"{_GUIDE}/data-sources.md"
