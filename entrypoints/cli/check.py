@@ -44,7 +44,8 @@ def check_repository(
     if not configurations:
         raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
     whole = [each for each in configurations if not paths or _is_source(each, paths)]
-    files = dict.fromkeys(file for each in whole for file in _files_of(each, checker))
+    left_out: list[str] = []
+    files = dict.fromkeys(file for each in whole for file in _files_of(each, checker, left_out))
     for path in paths:
         nearest = checker.configurations.find(path)
         if nearest is not None and Path(path).is_file() and nearest.has_content(path):
@@ -52,7 +53,7 @@ def check_repository(
     documents = dict.fromkeys(document for each in whole for document in each.documents)
     findings = [finding for each in documents for finding in _check_document(each)]
     findings += check_files(checker, files)
-    report_findings(ctx, checker, findings, [*documents, *files], report)
+    report_findings(ctx, checker, findings, [*documents, *files], left_out, report)
 
 
 def _find_configurations(configurations: Configurations) -> list[Configuration]:
@@ -65,17 +66,29 @@ def _find_configurations(configurations: Configurations) -> list[Configuration]:
 def _is_source(configuration: Configuration, paths: Iterable[str]) -> bool:
     """Return whether one of the paths can change the findings in all files."""
     names = (configuration.name, configuration.snapshot, *configuration.documents)
-    sources = {Path(each).resolve() for each in names if each is not None}
-    return any(Path(path).resolve() in sources for path in paths)
+    sources = {os.path.realpath(each) for each in names if each is not None}
+    return any(os.path.realpath(path) in sources for path in paths)
 
 
-def _files_of(configuration: Configuration, checker: FileChecker) -> Iterator[str]:
-    """Yield the files with content to which the configuration applies."""
-    folders = [*map(configuration.path, configuration.settings.content)]
-    for file in checker.find_files(folders):
-        nearest = checker.configurations.find(file)
-        if nearest is not None and nearest.folder == configuration.folder:
+def _files_of(
+    configuration: Configuration, checker: FileChecker, left_out: list[str]
+) -> Iterator[str]:
+    """Yield the files with content to which the configuration applies.
+
+    If it names their folders, add the others there to `left_out`.
+    """
+    others: list[str] = []
+    content = configuration.settings.content
+    for file in checker.find_files([*map(configuration.path, content)], others):
+        if _applies(configuration, file, checker):
             yield file
+    if content != (".",):  # A whole repository has many other files.
+        left_out += [each for each in others if _applies(configuration, each, checker)]
+
+
+def _applies(configuration: Configuration, file: str, checker: FileChecker) -> bool:
+    nearest = checker.configurations.find(file)
+    return nearest is not None and nearest.folder == configuration.folder
 
 
 def _check_document(path: str) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 from recipient_fields.domain.esp import Esp
 
 from .options import F, option
-from .typed_options import EspName, Identifier
+from .typed_options import IDENTIFIER, EspName
 
 
 def esp_target_options(command: F) -> F:
@@ -26,7 +26,7 @@ def esp_target_options(command: F) -> F:
     )
     integration = option(
         "--integration",
-        type=Identifier(),
+        type=IDENTIFIER,
         metavar="ID",
         help="The integration whose fields can be used. Its ESP applies.",
     )

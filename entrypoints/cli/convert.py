@@ -46,10 +46,18 @@ from .output import (
     print_bytes,
     print_json,
 )
-from .repository.files import STANDARD_INPUT, Unreadable, read_marked_text
+from .repository.files import (
+    STANDARD_INPUT,
+    SUFFIXES,
+    Unreadable,
+    note_left_out,
+    read_marked_text,
+    select_content,
+    walk,
+)
 from .repository.options import include_option
 from .targets import open_for_organization, optional_organization_option
-from .typed_options import EspName, Identifier, OneOf
+from .typed_options import IDENTIFIER, EspName, OneOf
 from .violations import (
     FINDINGS,
     note_violations,
@@ -127,7 +135,7 @@ class Language(EspName):
     ) -> Target | str:
         """Return the name or the id. Another text is a usage error."""
         if value.isdecimal():
-            return IntegrationId(Identifier().convert(value, param, ctx))
+            return IntegrationId(IDENTIFIER.convert(value, param, ctx))
         is_portable = value == PORTABLE and not self._is_source
         return value if is_portable else super().convert(value, param, ctx)
 
@@ -180,7 +188,8 @@ class Language(EspName):
     "--values",
     type=click.Path(dir_okay=False, exists=True),
     metavar="FILE",
-    help="A YAML file with texts that the other ESP lacks, such as `sender.name: Acme`.",
+    help="A YAML file with texts that the other ESP lacks, such as `sender.name: Acme`, or with one"
+    " of its tags for each.",
 )
 @option(
     "--write-fields",
@@ -244,8 +253,8 @@ def convert_command(
     """Convert templates of one ESP for another one, or to portable content.
 
     TEMPLATE is a UTF-8 file, or a folder, whose `*.html`, `*.htm`, `*.txt` and `*.mjml` files are
-    converted; by default standard input. The result is printed, or written to --out, and the report
-    to standard error. Tags that are by hand stay as
+    converted; by default standard input. The result is printed, or written to --out, which a folder
+    and several templates require. The report is on standard error. Tags that are by hand stay as
     they are, and blocks are marked with `[BY HAND: line N]` and `[END BY HAND]`. The exit status
     is 3 if there are any, and otherwise 0. It is 1 if a template can't be converted: this one is
     reported, and the others are converted.
@@ -258,9 +267,11 @@ def convert_command(
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.
     """
-    found = _find_templates(templates or (STANDARD_INPUT,), out, include)
-    if out is None and not as_json and len(found) != 1:
-        raise click.UsageError("Add --out FOLDER for several templates.")
+    left_out: list[str] = []
+    found = _find_templates(templates or (STANDARD_INPUT,), out, include, left_out)
+    is_alone = len(templates) <= 1 and not any(Path(each).is_dir() for each in templates)
+    if out is None and not as_json and not is_alone:
+        raise click.UsageError("Add --out FOLDER for a folder, or for several templates.")
     if source is None:
         raise _propose(found)
     files_of_texts = {"names": _TextFile.read(names), "values": _TextFile.read(values)}
@@ -298,7 +309,8 @@ def convert_command(
         print_json([*documents, *failed])
     else:
         for template, _, each in conversions:
-            _report(template, each, alone=len(found) == 1)
+            _report(template, each, alone=is_alone)
+    note_left_out(sorted({*left_out} - {each.file for each in found}))
     if not conversions:
         raise click.ClickException("Nothing was converted.")
     results = [converted for _, _, converted in conversions]
@@ -324,13 +336,15 @@ def convert_command(
 
 
 def _find_templates(
-    names: Sequence[str], out: str | None, include: Sequence[str]
+    names: Sequence[str], out: str | None, include: Sequence[str], left_out: list[str]
 ) -> Sequence[_Template]:
-    """Return the templates of the arguments."""
+    """Return the templates of the arguments. Add other files in folders to `left_out`."""
     # Unlike `resolve`, this raises nothing for a link in a circle.
     results = None if out is None else Path(os.path.realpath(out))
     paths = [*names] if out is None else [*names, out]
-    found = [each for name in names for each in _list_templates(name, results, include, paths)]
+    found = [
+        each for name in names for each in _list_templates(name, results, include, paths, left_out)
+    ]
     ((target, count),) = Counter(each.target for each in found).most_common(1)
     if count > 1:
         name = one_line(str(target))
@@ -339,7 +353,11 @@ def _find_templates(
 
 
 def _list_templates(
-    name: str, results: Path | None, include: Sequence[str], paths: Sequence[str]
+    name: str,
+    results: Path | None,
+    include: Sequence[str],
+    paths: Sequence[str],
+    left_out: list[str],
 ) -> Iterator[_Template]:
     """Yield the templates of an argument, with their places in the folder of results.
 
@@ -350,16 +368,16 @@ def _list_templates(
     if name == STANDARD_INPUT:
         yield _Template(name, Path("stdin.html"))
     elif path.is_dir():
-        # Imported here because most calls convert one file.
-        from .repository.files import SUFFIXES, is_content, walk
-
         is_below = results is not None and path.resolve() in results.parents
-        found = [
-            _Template(str(path / each), Path(each))
+        files = (
+            str(path / each)
             for each in sorted(walk(name))
-            if is_content(str(path / each), name, include, paths)
-            and not any(part.startswith(".") for part in Path(each).parts[:-1])
-            and (not is_below or results not in (path / each).resolve().parents)
+            if not any(part.startswith(".") for part in Path(each).parts[:-1])
+            and (not is_below or results not in Path(os.path.realpath(path / each)).parents)
+        )
+        found = [
+            _Template(each, Path(os.path.relpath(each, name)))
+            for each in select_content(files, name, include, paths, left_out)
         ]
         if not found:
             raise click.UsageError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, get_args
+from functools import partial
+from typing import Any, Protocol, TypeVar, cast, get_args
 
 import click
 from attrs import Attribute, fields_dict
@@ -13,11 +14,13 @@ from click.core import ParameterSource
 from click.types import BoolParamType
 
 from recipient_fields.application.environment import FILE_SUFFIX, UnusableCredentials, read_secret
+from recipient_fields.domain import InvalidInput
 
 from ..service.settings import Settings, parse_setting, variable_of
 from .output import note, printable
 
 F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
 
 
 class Option(Protocol):
@@ -98,21 +101,29 @@ class _Boolean(BoolParamType):
         return converted
 
 
-class _SettingValue(click.ParamType[Any]):
-    """The value of a setting."""
+class Parsed(click.ParamType[T]):
+    """Values that a function returns for texts. Its ValueError or InvalidInput is a usage error.
 
-    def __init__(self, setting: Attribute[Any]) -> None:
-        self.name: str = setting.metadata["metavar"] or f"[{'|'.join(get_args(setting.type))}]"
-        self._setting = setting
+    A value that is no text, such as a default, stays as it is.
+    """
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
+        self.name: str = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
         """Return the value. An invalid text is a usage error."""
         if not isinstance(value, str):
-            return value
+            return cast("T", value)
         try:
-            return parse_setting(self._setting, value)
-        except ValueError as error:
+            return self._parse(value)
+        except (ValueError, InvalidInput) as error:
             self.fail(str(error), param, ctx)
+
+
+def _setting_type(setting: Attribute[Any]) -> Parsed[Any]:
+    name = setting.metadata["metavar"] or f"[{'|'.join(get_args(setting.type))}]"
+    return Parsed(name, partial(parse_setting, setting))
 
 
 def option(*names: str, **attributes: Any) -> Option:
@@ -126,7 +137,7 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
     if setting.type is bool:
         attributes["is_flag"] = True
     else:
-        attributes["type"] = _SettingValue(setting)
+        attributes["type"] = _setting_type(setting)
         attributes["metavar"] = attributes["type"].name
         if setting.default:
             attributes |= {"default": str(setting.default), "show_default": True}
@@ -140,7 +151,7 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
 
 console_url_option: Option = option(
     "--console-url",
-    type=_SettingValue(fields_dict(Settings)["console_url"]),
+    type=_setting_type(fields_dict(Settings)["console_url"]),
     default="http://127.0.0.1:8080",
     show_default=True,
     help="The public address of the console, for the link.",

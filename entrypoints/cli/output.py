@@ -138,7 +138,8 @@ def complete_outputs(
     Raises: ClickException if a file can't be written.
     """
     with _exit_on_termination(), ExitStack() as cleanup:
-        files = OutputFiles(cleanup, {each.resolve() for each in inputs}, is_private)
+        used = {Path(os.path.realpath(each)) for each in inputs}
+        files = OutputFiles(cleanup, used, is_private)
         yield files
         files.publish()
 

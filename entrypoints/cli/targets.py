@@ -28,7 +28,7 @@ from recipient_fields.domain.integrations import EspNames, Integration
 
 from ..service.selection import existing_storage, installed_profiles, open_core, open_service
 from .commands import API_KEY_VARIABLE
-from .options import F, Option, option, selects_service
+from .options import F, Option, Parsed, option, selects_service
 from .output import one_line, printable
 
 if TYPE_CHECKING:  # Only `apply` needs the documents of plans.
@@ -53,23 +53,21 @@ def open_existing(**settings: Any) -> AbstractContextManager[Core]:
     return open_for_command(existing_storage(click.get_current_context().obj), **settings)
 
 
-class OrganizationReference(click.ParamType[str]):
-    """The id or the name of an organization."""
+def _parse_organization(text: str) -> str:
+    if not text.strip():
+        raise ValueError("use the id or the exact name of an organization, for example 1.")
+    return text
 
-    name = "id_or_name"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text. A blank one is a usage error."""
-        if not value.strip():
-            self.fail("use the id or the exact name of an organization, for example 1.", param, ctx)
-        return value
+ORGANIZATION_REFERENCE = Parsed("id_or_name", _parse_organization)
+"""The id or the name of an organization."""
 
 
 def _organization_option(help_text: str, *, required: bool) -> Option:
     return option(
         "--organization",
         required=required,
-        type=OrganizationReference(),
+        type=ORGANIZATION_REFERENCE,
         metavar="ID_OR_NAME",
         help=help_text,
     )

@@ -7,7 +7,7 @@ import os
 import re
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import click
 
@@ -16,16 +16,14 @@ from recipient_fields.domain import (
     MAX_SAFE_INTEGER,
     DataType,
     FieldKey,
-    InvalidField,
     NoSuchTime,
-    Unchanged,
     closest_match,
     parse_instant,
 )
 from recipient_fields.domain.esp import Esp
 
 from ..service.selection import installed_profiles
-from .options import Option, option
+from .options import Option, Parsed, option
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -50,83 +48,54 @@ class InputFile(click.File):
             raise click.ClickException(error.message) from None
 
 
-class Identifier(click.ParamType[int]):
-    """A whole number that can be an id."""
-
-    name = "id"
-
-    def convert(
-        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Return the id. A text that can't be one is a usage error."""
-        if isinstance(value, int):
-            return value
-        if not is_id(value) or int(value) > MAX_SAFE_INTEGER:
-            self.fail("use an id, for example 1.", param, ctx)
-        return int(value)
+def _parse_id(text: str) -> int:
+    if not is_id(text) or int(text) > MAX_SAFE_INTEGER:
+        raise ValueError("use an id, for example 1.")
+    return int(text)
 
 
-class Key(click.ParamType[FieldKey]):
-    """The key of a field."""
-
-    name = "key"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> FieldKey:
-        """Return the key. A text that can't be one is a usage error."""
-        try:
-            return FieldKey(value)
-        except InvalidField as error:
-            self.fail(str(error), param, ctx)
+def _parse_duration(text: str) -> timedelta:
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError("use a duration such as 30s, 15m, 12h or 90d.")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-class Duration(click.ParamType[timedelta]):
-    """`30s`, `15m`, `12h` or `90d`."""
-
-    name = "duration"
-
-    def convert(
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Return the duration. Another text is a usage error."""
-        if isinstance(value, timedelta):
-            return value
-        match = _DURATION.fullmatch(value)
-        if match is None:
-            self.fail("use a duration such as 30s, 15m, 12h or 90d.", param, ctx)
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+def _parse_lifetime(text: str) -> timedelta | None:
+    return None if text == "never" else _parse_duration(text)
 
 
-class Lifetime(Duration):
-    """A duration, or `never`."""
-
-    name = "duration|never"
-
-    def convert(  # type: ignore[override]
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta | None:
-        """Return the duration, or None for `never`."""
-        return None if value == "never" else super().convert(value, param, ctx)
+def _parse_instant(text: str) -> datetime:
+    try:
+        return parse_instant(text)
+    except NoSuchTime:
+        raise
+    except (ValueError, OverflowError):
+        raise ValueError("use a time such as 2026-11-20T09:15:00Z.") from None
 
 
-class Instant(click.ParamType[datetime]):
-    """`2026-11-20T09:15:00Z`, with any time zone."""
+def _parse_values(text: str) -> object:
+    if text.strip() == "null":
+        return None
+    if not text.lstrip().startswith("["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        message = """use red,green or a JSON array such as '["red", "green"]'."""
+        raise ValueError(message) from None
 
-    name = "instant"
 
-    def convert(
-        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """Return the time. Another text is a usage error."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            return parse_instant(value)
-        except NoSuchTime as error:
-            self.fail(str(error), param, ctx)
-        except (ValueError, OverflowError):
-            self.fail("use a time such as 2026-11-20T09:15:00Z.", param, ctx)
+IDENTIFIER = Parsed("id", _parse_id)
+KEY = Parsed("key", FieldKey)
+DURATION = Parsed("duration", _parse_duration)
+"""`30s`, `15m`, `12h` or `90d`."""
+LIFETIME = Parsed("duration|never", _parse_lifetime)
+"""A duration, or None for `never`."""
+INSTANT = Parsed("instant", _parse_instant)
+"""`2026-11-20T09:15:00Z`, with any time zone."""
+VALUE_LIST = Parsed("values", _parse_values)
+"""A JSON array as a list, `null` as None, and any other text, such as `red,green`, as it is."""
 
 
 class Word(click.Choice[str]):
@@ -182,31 +151,6 @@ class _EspWord(Word):
 
 def _esps() -> Word:
     return _EspWord([*map(str, installed_profiles().esps)])
-
-
-class ValueList(click.ParamType[list[object] | str | Unchanged | None]):
-    """`red,green`, a JSON array, or `null`; as a default, UNCHANGED."""
-
-    name = "values"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[object] | str | Unchanged | None:
-        """Return a JSON array as a list, `null` as None, and any other text as it is.
-
-        A text that begins like a JSON array and is none is a usage error.
-        """
-        if not isinstance(value, str):
-            return cast("list[object] | Unchanged | None", value)
-        if value.strip() == "null":
-            return None
-        if not value.lstrip().startswith("["):
-            return value
-        try:
-            array: list[object] = json.loads(value)
-        except (ValueError, RecursionError):
-            self.fail("""use red,green or a JSON array such as '["red", "green"]'.""", param, ctx)
-        return array
 
 
 esp_option: Option = option(

@@ -111,13 +111,17 @@ def test_of_a_folder_only_templates_are_converted_and_no_results(cli: CommandLin
         (tmp_path / name).write_text(SOURCE)
     for name in ("logo.png", ".git/index.html"):
         (tmp_path / name).write_bytes(b"\xff")
-    (tmp_path / "gone.html").symlink_to("nowhere.html")
     out = tmp_path / "out"
     arguments = ("--from", "klaviyo", "--to", "braze", tmp_path, "--out", out)
+    left_out = "To read files with other names, add --include PATTERN.\n"
 
     for _ in range(2):
-        assert cli("convert", *arguments, "--include", "*.liquid").status == 0
+        run = cli("convert", *arguments, "--include", "*.liquid")
+        assert run.status == 0
+        assert run.err.endswith(f"\nLeft out 1 file: {tmp_path}/logo.png. {left_out}")
     assert sorted(each.name for each in out.rglob("*")) == ["a.html", "b.liquid"]
+    run = cli("convert", *arguments, "--json")
+    assert run.err == f"Left out 2 files: {tmp_path}/b.liquid, {tmp_path}/logo.png. {left_out}"
 
 
 def test_a_folder_without_templates_is_an_error(cli: CommandLine, tmp_path: Path):
@@ -163,13 +167,19 @@ def test_the_results_of_a_folder_can_be_above_it(cli: CommandLine, tmp_path: Pat
     assert (tmp_path / "a.html").read_text() == CONVERTED
 
 
-def test_several_templates_require_a_folder(cli: CommandLine, tmp_path: Path):
+def test_a_folder_and_several_templates_require_a_folder_of_results(
+    cli: CommandLine, tmp_path: Path
+):
     for name in ("a.html", "b.html"):
         (tmp_path / name).write_text(SOURCE)
 
-    run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path)
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze")
+    message = "Add --out FOLDER for a folder, or for several templates."
 
-    assert "Add --out FOLDER" in run.usage_error()
+    assert message in cli(*arguments, tmp_path / "a.html", tmp_path / "b.html").usage_error()
+    (tmp_path / "b.html").unlink()
+    assert message in cli(*arguments, tmp_path).usage_error()
+    assert cli(*arguments, tmp_path / "a.html").out == CONVERTED
 
 
 BROKEN = {
@@ -224,8 +234,10 @@ def test_links_are_read_and_those_in_a_circle_are_not(cli: CommandLine, tmp_path
     (tmp_path / "loop").symlink_to("loop")
     arguments = ("convert", "--from", "klaviyo", "--to", "braze", templates, "--out")
 
-    assert cli(*arguments, out).status == 0
-    assert [each.name for each in out.iterdir()] == ["a.html"]
+    run = cli(*arguments, out)
+    assert (run.status, [each.name for each in out.iterdir()]) == (1, ["a.html"])
+    assert f"{templates}/circle.html: This link leads to no file. Correct or remove it." in run.err
+    assert "Left out" not in run.err
     assert not (out / "a.html").is_symlink()
     assert "Can't write" in cli(*arguments, tmp_path / "loop").err
 
@@ -408,9 +420,52 @@ def test_values_are_read(cli: CommandLine, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("source", "converted"),
+    [
+        ('<a href="{% manage_preferences_link %}">Edit</a>', '<a href="CODE">Edit</a>'),
+        ("<p>{% manage_preferences 'A & B' %}</p>", '<p><a href="CODE">A &amp; B</a></p>'),
+        ("Edit: {% manage_preferences_link %}", "Edit: CODE"),
+    ],
+)
+def test_a_value_can_be_the_tag_that_the_advice_names(
+    cli: CommandLine, tmp_path: Path, source: str, converted: str
+):
+    values, result = tmp_path / "values.yaml", tmp_path / "result.html"
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze")
+    advised = cli(*arguments, stdin=source)
+    assert "Or give `link.preferences` with the option `--values`." in advised.err
+    (form,) = re.findall("Write `(.*?)` with this name", advised.err)
+    code = form.replace("NAME", "My_Center-1")
+
+    values.write_text(f"link.preferences: {code}\n")
+    assert f"{values}:1:" in (
+        refused := cli(*arguments, "--values", values, stdin=source).failure()
+    )
+    assert refused.endswith(" Put a text with code in quotes.")
+    values.write_text(f"link.preferences: '{code}'\n")
+    run = cli(*arguments, "--values", values, stdin=source)
+
+    assert (run.status, run.out) == (0, converted.replace("CODE", code)), run.err
+    result.write_text(run.out)
+    cli("organizations", "create", "Shop")
+    check = ("content", "check", "--organization", "Shop", "--esp", "braze", result)
+    assert cli(*check).status == 0
+
+
+@pytest.mark.parametrize(
     "value",
     [
         "link.preferences: 'javascript:alert(1)'",
+        "link.preferences: 'javascript:{{x}}'",
+        "link.preferences: '{{preference_center.${a}}}{{x}}'",
+        "link.preferences: '{{preference_center.${a}'",
+        "link.preferences: '{{preference_center.${a} b}}'",
+        "link.preferences: '{{link.preferences}}'",
+        "link.preferences: '*|UNSUB|*'",
+        "sender.name: '{% assign x = 1 %}'",
+        "sender.name: '{% if x %}a{% endif %}'",
+        "sender.name: '{% x %}'",
+        "sender.name: '{{recipient.tier | upper}}'",
         "link.preferences: 'https://a.example/\"onclick='",
         "sender.name: ''",
         'sender.name: "a\\nb"',
@@ -427,6 +482,8 @@ def test_a_value_that_would_break_the_email_is_refused_with_its_line(
     run = cli("convert", "--from", "klaviyo", "--to", "braze", "--values", values, stdin=SOURCE)
 
     assert f"{values}:2:{value.index(' ') + 2}: {value.partition(':')[0]}: " in run.failure()
+    if "{{x}}" in value or "{%" in value or "recipient" in value:
+        assert "Use text without code, or exactly one tag of Braze." in run.err
     assert run.out == ""
 
 

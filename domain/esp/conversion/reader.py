@@ -162,7 +162,7 @@ class Reader:
     `texts` are places outside of tags that stay as they are, or are dropped, in order. The source
     does not show those without a result.
 
-    `values` are the texts of links, the sender and the year that are given. `parts` are the tags
+    `given` are the codes of links, the sender and the year that are given. `parts` are the tags
     with several statements, by the offset of each but the first. `is_broken` is whether a tag is
     missing for a block: any assignment can then be in it.
     """
@@ -340,7 +340,8 @@ class Reader:
             return
         system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self._fields.hides_names:
-            self._convert(node, self._system_code(system), ())
+            self._fields.add_shown(system)
+            self._show_system(node, system)
             if caveat is not None and self.target != self.profile:
                 self.add_caveat(node.start, caveat)
         elif isinstance(node, Output):
@@ -363,10 +364,9 @@ class Reader:
     def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
         """The codes of system values. A link beside one to unsubscribe from all is to preferences.
 
-        HubSpot has one link for both.
+        HubSpot has one link for both. An earlier reading has found the other one.
         """
-        all_mail = self.profile.find_system_code(SystemValue.UNSUBSCRIBE_ALL)
-        has_all = isinstance(all_mail, SystemCode) and all_mail.code.strip("{ }") in self.text
+        has_all = self._fields.is_shown(SystemValue.UNSUBSCRIBE_ALL)
         return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
@@ -430,18 +430,26 @@ class Reader:
         ]
         return f"{''.join(parts)}{{{{else}}}}{codes[-1]}{{{{/if}}}}", caveats
 
-    def _system_code(self, system: SystemValue) -> str:
-        """Return the text that is given, or code of content. Raises: ByHand if there is none."""
+    def _show_system(
+        self,
+        node: Node,
+        system: SystemValue,
+        before: str = "",
+        after: str = "",
+        caveats: Sequence[str] = (),
+    ) -> None:
+        """Write what is given, or code of content, between texts. Raises: ByHand without both."""
         given = self.given.get(system)
-        if given is None:
-            code = None if self.target is None else self.target.find_system_code(system)
-            if self.target is not None and isinstance(code, str):
-                instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
-                if isinstance(instead, SystemCode):
-                    code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
-                raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
-            return str(system)
-        return escape(given) if self.is_html else given
+        if given is not None:
+            self._insert(node, given, before, after, caveats)
+            return
+        code = None if self.target is None else self.target.find_system_code(system)
+        if self.target is not None and isinstance(code, str):
+            instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
+            if isinstance(instead, SystemCode):
+                code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
+            raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
+        self._convert(node, f"{before}{system}{after}", caveats)
 
     def _opaque(self, node: Opaque) -> None:
         """Convert a tag that shows a whole link, with its text. Attributes contain the address."""
@@ -455,10 +463,9 @@ class Reader:
                     match node.arguments:
                         case (Literal(str() as written), *_):
                             text = written
-                    link = self._system_code(system)
-                    if self.html.at(node.start).kind is Kind.TEXT:
-                        link = f'<a href="{link}">{escape(text)}</a>'
-                    self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
+                    is_text = self.html.at(node.start).kind is Kind.TEXT
+                    around = ('<a href="', f'">{escape(text)}</a>') if is_text else ("", "")
+                    self._show_system(node, system, *around, (_TEXT_OF_LINK.format(title=title),))
                     return
         if name in self.profile.vocabulary.system_tags:
             raise ByHand(OTHER_ROLES[TagRole.SYSTEM])
@@ -477,11 +484,7 @@ class Reader:
         )
         if literal is None:
             raise ByHand(_LITERAL)
-        before, after = self._trims(node.start, node.end)
-        self._add_trim(node.start, before, "")
-        self.pieces.append(Piece(literal, node.start, node.start, is_kept=True))
-        self._add_trim(node.start, "", after)
-        self._note(node.start, ())
+        self._insert(node, literal)
 
     def _assignment(self, node: Assignment) -> tuple[str, Sequence[str]]:
         """Remember the value of a variable, which replaces the variable.
@@ -871,6 +874,19 @@ class Reader:
         self._add(f"{before}{code}{after}", node.start, node.start)
         self._note(node.start, caveats)
 
+    def _insert(
+        self, node: Node, code: str, before: str = "", after: str = "", caveats: Sequence[str] = ()
+    ) -> None:
+        """Add code of the target instead of a tag, between texts."""
+        owner = node.start
+        trim_before, trim_after = self._trims(node.start, node.end)
+        self._add_trim(owner, trim_before, "")
+        self._add(before, owner, owner)
+        self.pieces.append(Piece(code, owner, owner, is_kept=True))
+        self._add(after, owner, owner)
+        self._add_trim(owner, "", trim_after)
+        self._note(owner, caveats)
+
     def _add_trim(self, owner: int, before: str, after: str) -> None:
         """Add a comment that removes white space before or after it, if a tag did."""
         if self._removes_white_space:
@@ -1142,11 +1158,13 @@ def _system_codes(
     for value in sorted(profile.system_codes, key=lambda each: each is not first):
         code = profile.system_codes[value]
         if isinstance(code, SystemCode):
-            also = [each for each in code.also if each not in profile.vocabulary.tags_with_text]
+            caveats = {code.code: code.caveat_of_reading}
             form = code.code if len(_NAME.findall(code.code)) == 1 else usual
-            for each in (code.code, *(_NAME.sub(name, form, count=1) for name in also)):
+            for name, caveat in code.also.items():
+                if name not in profile.vocabulary.tags_with_text:
+                    caveats[_NAME.sub(name, form, count=1)] = caveat
+            for each, caveat in caveats.items():
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    caveat = code.caveat_of_reading if each == code.code else None
                     found.setdefault(_without_place(profile, nodes[0]), (value, caveat))
     return found

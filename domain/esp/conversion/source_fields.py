@@ -11,6 +11,7 @@ from typing import TypeAlias
 from attrs import Factory, define, field, frozen
 
 from ...conditions import Value
+from ...content.system_values import SystemValue
 from ...data_paths import DATA_PATH, EVENT, LONG_PATH, LOOP, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
@@ -138,6 +139,9 @@ class SourceFields:
     """What tags were told first about the types of fields, by the identities of these."""
     read_names: set[str] = Factory(set)
     """The names that paths have, also those of no field, as they are compared."""
+    _shown: set[SystemValue] = Factory(set)
+    """The links, and the data of the sender and today, that tags show."""
+    _told_not_shown: set[SystemValue] = Factory(set)
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -234,13 +238,25 @@ class SourceFields:
         return self._member_path(loops[level - 1].variable, parts), loops[level - 1].list
 
     def forget_told(self) -> None:
-        """Forget what tags were told about types: they are read again."""
+        """Forget what tags were told: they are read again."""
         self._told.clear()
+        self._told_not_shown.clear()
 
     @property
     def are_settled(self) -> bool:
-        """Whether what tags were told about types still holds: later tags can show others."""
-        return all(told == self._look_up(source) for source, told in self._told.values())
+        """Whether what tags were told still holds: later tags can show other types and values."""
+        are_same = all(told == self._look_up(source) for source, told in self._told.values())
+        return are_same and self._told_not_shown.isdisjoint(self._shown)
+
+    def add_shown(self, value: SystemValue) -> None:
+        """Note that a tag shows the value."""
+        self._shown.add(value)
+
+    def is_shown(self, value: SystemValue) -> bool:
+        """Return whether a tag shows the value, also a later one."""
+        if value not in self._shown:
+            self._told_not_shown.add(value)
+        return value in self._shown
 
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""

@@ -59,6 +59,10 @@ _TAGS = (
 
 _TEMPLATES = "public templates on github.com with `%SENDER-INFO-SINGLELINE%`"
 
+_NAME = "ActiveCampaign shows the name of the sender before the address."
+
+_ADD_NAME = f"{_NAME} Write it here, unless the email has it elsewhere."
+
 
 PROFILE = Profile(
     esp=Esp("activecampaign"),
@@ -141,8 +145,9 @@ PROFILE = Profile(
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="%SENDER-INFO-SINGLELINE%",
             source=_TEMPLATES,
-            caveat="ActiveCampaign shows the name of the sender before the address.",
-            also=("SENDER-INFO",),
+            caveat=_NAME,
+            caveat_of_reading=_ADD_NAME,
+            also={"SENDER-INFO": _ADD_NAME},
         ),
         SystemValue.YEAR: "ActiveCampaign shows only the whole date, `%TODAY%`. Write the year.",
     },

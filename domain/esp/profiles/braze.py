@@ -141,7 +141,7 @@ PROFILE = Profile(
             code="{{${set_user_to_unsubscribed_url}}}",
             source=_TAGS,
             strength=Strength.VENDOR,
-            also=("unsubscribe_url", "set_user_to_one_click_list_unsubscribe"),
+            also=dict.fromkeys(("unsubscribe_url", "set_user_to_one_click_list_unsubscribe")),
         ),
         SystemValue.PREFERENCES: (
             "Braze requires the API name of a preference center in this link. Write"

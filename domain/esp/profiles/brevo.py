@@ -189,14 +189,15 @@ PROFILE = Profile(
         SystemValue.SENDER_NAME: SystemCode(
             code="{{ sender.name }}",
             source=_SENDER,
-            caveat="Only one template shows this code. It is the sender's name, not the company's.",
-            also=("sender.company",),
+            caveat=f"Only one template shows this code. {shared.NOT_THE_COMPANY}",
+            caveat_of_reading=shared.NOT_THE_COMPANY,
+            also={"sender.company": None},
         ),
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="{{ sender.address }}",
             source=_SENDER,
             caveat="Only one template shows this code. Test the email.",
-            also=("company_address",),
+            also={"company_address": None},
         ),
         SystemValue.YEAR: (
             "Brevo has a variable for the email's date, but no source establishes the code of its"

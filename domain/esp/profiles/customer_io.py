@@ -64,6 +64,8 @@ _LEGACY_ESCAPE = (
 
 _TAGS = f"{shared.SKILLS}/customerio-liquid/references/syntax.md"
 
+_WHOLE_LINK = shared.WHOLE_LINK.format("Customer.io")
+
 _IF_SET = '{% if EXPRESSION != nil and EXPRESSION != "" %}'
 
 
@@ -166,13 +168,13 @@ PROFILE = Profile(
     ),
     system_codes={
         SystemValue.UNSUBSCRIBE: SystemCode(
-            code="{% unsubscribe_url %}", source=_TAGS, also=("unsubscribe",)
+            code="{% unsubscribe_url %}", source=_TAGS, also={"unsubscribe": _WHOLE_LINK}
         ),
         SystemValue.PREFERENCES: SystemCode(
             code="{% manage_subscription_preferences_url %}", source=_TAGS
         ),
         SystemValue.VIEW_IN_BROWSER: SystemCode(
-            code="{% view_in_browser_url %}", source=_TAGS, also=("view_in_browser",)
+            code="{% view_in_browser_url %}", source=_TAGS, also={"view_in_browser": _WHOLE_LINK}
         ),
         SystemValue.YEAR: SystemCode(code="{{ 'now' | date: '%Y' }}", source=_TAGS),
     },

@@ -162,7 +162,7 @@ PROFILE = Profile(
             strength=Strength.VENDOR,
             caveat=_PREFERENCES,
             caveat_of_reading=_PREFERENCES,
-            also=("unsubscribe_link_single",),
+            also={"unsubscribe_link_single": None},
         ),
         SystemValue.UNSUBSCRIBE_ALL: SystemCode(
             code="{{ unsubscribe_link_all }}", source=_LINKS, strength=Strength.VENDOR
@@ -194,7 +194,7 @@ PROFILE = Profile(
                 "HubSpot applies no filters to personalization tokens in emails, and does not"
                 " document whether `local_dt` is one. Test the email."
             ),
-            also=("year",),
+            also={"year": None},
         ),
     },
     events=EventData(

@@ -208,7 +208,7 @@ PROFILE = Profile(
             code="{{unsubscribeUrl}}",
             source=_PARAMETERS,
             strength=Strength.VENDOR,
-            also=("unsubscribeMessageTypeUrl",),
+            also={"unsubscribeMessageTypeUrl": None},
         ),
         SystemValue.PREFERENCES: SystemCode(
             code="{{hostedUnsubscribeUrl}}", source=_PARAMETERS, strength=Strength.VENDOR
@@ -220,7 +220,7 @@ PROFILE = Profile(
             code="{{companyName}}",
             source="support.iterable.com/hc/en-us/articles/206382645-Project-Settings",
             strength=Strength.VENDOR,
-            also=("brandName",),
+            also={"brandName": None},
         ),
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="{{physicalAddress}}", source=f"{_GUIDE}/data-sources.md"

@@ -170,19 +170,21 @@ PROFILE = Profile(
             code="{% unsubscribe_link %}",
             source="help.klaviyo.com/hc/en-us/articles/115005078267",
             strength=Strength.VENDOR,
-            also=("unsubscribe",),
+            also={"unsubscribe": None},
         ),
         SystemValue.PREFERENCES: SystemCode(
-            code="{% manage_preferences_link %}", source=_TAGS, also=("manage_preferences",)
+            code="{% manage_preferences_link %}", source=_TAGS, also={"manage_preferences": None}
         ),
         SystemValue.VIEW_IN_BROWSER: SystemCode(
-            code="{% web_view_link %}", source=_TAGS, also=("web_view",)
+            code="{% web_view_link %}", source=_TAGS, also={"web_view": None}
         ),
         SystemValue.SENDER_NAME: SystemCode(code="{{ organization.name }}", source=_DATA),
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="{{ organization.full_address }}", source=_DATA
         ),
-        SystemValue.YEAR: SystemCode(code="{% current_year %}", source=_TAGS, also=("today '%Y'",)),
+        SystemValue.YEAR: SystemCode(
+            code="{% current_year %}", source=_TAGS, also={"today '%Y'": None}
+        ),
     },
     events=EventData(
         ways=(

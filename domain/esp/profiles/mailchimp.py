@@ -195,7 +195,7 @@ PROFILE = Profile(
             code="*|UNSUB|*",
             source="kb.mailchimp.com/tag/unsubscribe",
             strength=Strength.VENDOR,
-            also=("UNSUBSCRIBE",),
+            also={"UNSUBSCRIBE": None},
         ),
         SystemValue.PREFERENCES: SystemCode(
             code="*|UPDATE_PROFILE|*", source=_TEMPLATES, strength=Strength.VENDOR
@@ -211,13 +211,20 @@ PROFILE = Profile(
         SystemValue.SENDER_ADDRESS: SystemCode(
             code="*|LIST:ADDRESSLINE|*",
             source=_TAGS,
-            also=("LIST:ADDRESS", "HTML:LIST_ADDRESS_HTML"),
+            also={
+                "LIST:ADDRESS": "Mailchimp shows the address on several lines.",
+                # github.com/Automattic/newspack-newsletters, and emails with `class="vcard"`
+                "HTML:LIST_ADDRESS_HTML": (
+                    "Mailchimp shows the name of the company before the address, and a link to add"
+                    " both to an address book."
+                ),
+            },
         ),
         SystemValue.YEAR: SystemCode(
             code="*|CURRENT_YEAR|*",
             source=_FOOTER,
             strength=Strength.VENDOR,
-            also=("DATE:Y",),
+            also={"DATE:Y": None},
         ),
     },
     events="{title} sends no event data with its campaigns. Store the value in a field.",

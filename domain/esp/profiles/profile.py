@@ -479,7 +479,7 @@ class SystemCode:
 
     `caveat` is a difference between what the ESP shows and the meaning of the value, or a type of
     email in which it does not show it. `caveat_of_reading` is the difference if other ESPs show the
-    value instead. `also` are names in other codes of the ESP for this.
+    value instead. `also` are names in other codes of the ESP for this, each with such a difference.
     """
 
     code: str
@@ -487,7 +487,7 @@ class SystemCode:
     strength: Strength = Strength.SECONDARY
     caveat: str | None = None
     caveat_of_reading: str | None = None
-    also: tuple[str, ...] = ()
+    also: Mapping[str, str | None] = {}
 
 
 @frozen(kw_only=True)

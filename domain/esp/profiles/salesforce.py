@@ -226,7 +226,7 @@ PROFILE = Profile(
     system_codes={
         SystemValue.UNSUBSCRIBE: SystemCode(code="%%unsub_center_url%%", source=_DATA),
         SystemValue.PREFERENCES: SystemCode(
-            code="%%profile_center_url%%", source=_DATA, also=("subscription_center_url",)
+            code="%%profile_center_url%%", source=_DATA, also={"subscription_center_url": None}
         ),
         SystemValue.VIEW_IN_BROWSER: SystemCode(code="%%view_email_url%%", source=_DATA),
         SystemValue.SENDER_NAME: SystemCode(code="%%member_busname%%", source=_DATA),

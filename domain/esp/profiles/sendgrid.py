@@ -50,6 +50,9 @@ _DATES = Caveat(
 _DOCS = "github.com/sendgrid/docs/blob/develop/content/docs/ui/sending-email"
 
 
+_WHOLE_LINK = shared.WHOLE_LINK.format("SendGrid")
+
+
 def _only_campaigns(transactional: str) -> str:
     return f"SendGrid shows this only in Marketing Campaigns. {transactional}"
 
@@ -170,7 +173,7 @@ PROFILE = Profile(
             source=f"{_DOCS}/create-and-manage-unsubscribe-groups.md",
             strength=Strength.VENDOR,
             caveat=_in_transactional("<%asm_group_unsubscribe_raw_url%>"),
-            also=("asm_group_unsubscribe_raw_url", "asm_group_unsubscribe_url"),
+            also={"asm_group_unsubscribe_raw_url": None, "asm_group_unsubscribe_url": _WHOLE_LINK},
         ),
         SystemValue.UNSUBSCRIBE_ALL: (
             "SendGrid has this link only in transactional templates. Write"
@@ -180,7 +183,7 @@ PROFILE = Profile(
             code="{{{unsubscribe_preferences}}}",
             source="public templates on github.com with `{{{unsubscribe_preferences}}}`",
             caveat=_in_transactional("<%asm_preferences_raw_url%>"),
-            also=("asm_preferences_raw_url", "asm_preferences_url"),
+            also={"asm_preferences_raw_url": None, "asm_preferences_url": _WHOLE_LINK},
         ),
         SystemValue.VIEW_IN_BROWSER: SystemCode(
             code="{{Weblink}}",
@@ -192,7 +195,8 @@ PROFILE = Profile(
             code="{{Sender_Name}}",
             source=f"{_DOCS}/editor.md",
             strength=Strength.VENDOR,
-            caveat=_only_campaigns("It is the name of the sender, not of the company."),
+            caveat=_only_campaigns(shared.NOT_THE_COMPANY),
+            caveat_of_reading=shared.NOT_THE_COMPANY,
         ),
         SystemValue.SENDER_ADDRESS: SystemCode(
             code=(

@@ -60,6 +60,15 @@ SECONDARY_ORDER = Caveat(
     "Only secondary sources establish that {title} orders numbers.",
 )
 
+# Links and the sender
+
+NOT_THE_COMPANY = "It is the name of the sender, not of the company."
+
+WHOLE_LINK = (
+    "{} can show a whole link with a text here. Write the link around this address, unless there is"
+    " one."
+)
+
 # Filters
 
 

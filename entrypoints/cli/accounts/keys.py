@@ -13,7 +13,7 @@ from ..commands import CommandGroup
 from ..options import confirm, json_option, option, yes_option
 from ..output import note, print_json, print_line, print_table
 from ..targets import open_for_organization, organization_option
-from ..typed_options import Duration, Identifier, Lifetime
+from ..typed_options import DURATION, IDENTIFIER, LIFETIME
 from .audit_log import audit_log_option
 
 
@@ -28,7 +28,7 @@ def keys() -> None:
 @option("--name", required=True, help="What the key is for: 1 to 100 characters.")
 @option(
     "--expires-in",
-    type=Lifetime(),
+    type=LIFETIME,
     metavar="DURATION|never",
     default="90d",
     show_default=True,
@@ -72,7 +72,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 
 
 @keys.command(changes_storage=True)
-@click.argument("key_id", type=Identifier())
+@click.argument("key_id", type=IDENTIFIER)
 @organization_option
 @yes_option
 @json_option
@@ -90,11 +90,11 @@ def revoke(key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
 
 
 @keys.command(changes_storage=True)
-@click.argument("key_id", type=Identifier())
+@click.argument("key_id", type=IDENTIFIER)
 @organization_option
 @option(
     "--grace",
-    type=Duration(),
+    type=DURATION,
     default="24h",
     show_default=True,
     help="How long the old key stays valid: 0s to 7d.",

@@ -11,7 +11,7 @@ from recipient_fields.domain import Organization, OrganizationContents
 from ..commands import CommandGroup
 from ..options import confirm, json_option, yes_option
 from ..output import note, print_json, print_table
-from ..targets import OrganizationReference, open_existing, open_for_command, open_for_organization
+from ..targets import ORGANIZATION_REFERENCE, open_existing, open_for_command, open_for_organization
 from .audit_log import audit_log_option
 
 
@@ -45,7 +45,7 @@ def list_(*, as_json: bool) -> None:
 
 
 @organizations.command(changes_storage=True)
-@click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
+@click.argument("organization", type=ORGANIZATION_REFERENCE, metavar="ID_OR_NAME")
 @click.argument("new_name")
 @json_option
 def rename(organization: str, new_name: str, *, as_json: bool) -> None:
@@ -56,7 +56,7 @@ def rename(organization: str, new_name: str, *, as_json: bool) -> None:
 
 
 @organizations.command(changes_storage=True)
-@click.argument("organization", type=OrganizationReference(), metavar="ID_OR_NAME")
+@click.argument("organization", type=ORGANIZATION_REFERENCE, metavar="ID_OR_NAME")
 @yes_option
 def delete(organization: str, *, yes: bool) -> None:
     """Delete an organization with all its fields, API keys, integrations and administrators.

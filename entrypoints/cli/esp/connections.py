@@ -27,9 +27,9 @@ from ..commands import Command, CommandGroup
 from ..options import Option, confirm, is_at_terminal, option, setting_option, yes_option
 from ..output import note, print_line, print_table
 from ..targets import open_existing, open_for_organization, organization_option
-from ..typed_options import Identifier
+from ..typed_options import IDENTIFIER
 
-_integration_id = click.argument("integration_id", type=Identifier())
+_integration_id = click.argument("integration_id", type=IDENTIFIER)
 _set_option: Option = option(
     "--set",
     "entered",

@@ -47,7 +47,7 @@ from ..options import (
 from ..output import Progress, note, print_json, print_line, print_table, table_lines
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
-from ..typed_options import Identifier, esp_option
+from ..typed_options import IDENTIFIER, esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
 from .connections import connection_commands, open_connected_source
 from .names import match, names
@@ -91,7 +91,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 
 
 @integrations.command(changes_storage=True)
-@click.argument("integration_id", type=Identifier())
+@click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @option("--name", required=True, help="Its new name.")
 @json_option
@@ -105,7 +105,7 @@ def rename(integration_id: int, organization: str, name: str, *, as_json: bool) 
 
 
 @integrations.command(changes_storage=True)
-@click.argument("integration_id", type=Identifier())
+@click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @yes_option
 def delete(integration_id: int, organization: str, *, yes: bool) -> None:
@@ -121,7 +121,7 @@ def delete(integration_id: int, organization: str, *, yes: bool) -> None:
 @integrations.command(
     changes_storage=True, params=[setting_option("catalog_size"), setting_option("esp_hosts")]
 )
-@click.argument("integration_id", type=Identifier())
+@click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @option(
     "--from",
@@ -201,7 +201,7 @@ def sync(
 
 
 @integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
-@click.argument("integration_id", type=Identifier())
+@click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @json_option
 def restore(integration_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
 
 import click
 
@@ -16,37 +15,30 @@ from recipient_fields.domain.integrations import FieldCodes, NameMatch, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
-from ..options import json_option, option
+from ..options import Parsed, json_option, option
 from ..output import note, print_json, print_table
 from ..targets import open_for_organization, organization_option
-from ..typed_options import Identifier
+from ..typed_options import IDENTIFIER
 from ..violations import reporting_violations
 
 
-class _Assignment(click.ParamType[tuple[str, str]]):
-    """`KEY=NAME`."""
+def _parse_assignment(text: str) -> tuple[str, str]:
+    key, _, name = text.partition("=")
+    if not key or not name:
+        raise ValueError("use KEY=NAME, for example loyalty_tier=TIER.")
+    return key, name
 
-    name = "key=name"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Return the key and the name. A text without both is a usage error."""
-        if not isinstance(value, str):
-            return cast("tuple[str, str]", value)
-        key, _, name = value.partition("=")
-        if not key or not name:
-            self.fail("use KEY=NAME, for example loyalty_tier=TIER.", param, ctx)
-        return key, name
+_ASSIGNMENT = Parsed("key=name", _parse_assignment)
 
 
 @click.command(cls=Command, changes_storage=True)
-@click.argument("integration_id", type=Identifier())
+@click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @option(
     "--set",
     "assignments",
-    type=_Assignment(),
+    type=_ASSIGNMENT,
     multiple=True,
     metavar="KEY=NAME",
     help="Set the name of the field with this key. The option can be repeated.",
@@ -134,7 +126,7 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
 
 
 @click.command(cls=Command, changes_storage=True)
-@click.argument("integration_id", type=Identifier())
+@click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @option(
     "--accept-exact",
@@ -144,7 +136,7 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
 @option(
     "--accept",
     "assignments",
-    type=_Assignment(),
+    type=_ASSIGNMENT,
     multiple=True,
     metavar="KEY=NAME",
     help="Set a name that the command proposes. The option can be repeated.",

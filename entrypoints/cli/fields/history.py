@@ -30,7 +30,7 @@ from ..commands import CommandGroup
 from ..options import Option, confirm, json_option, option, yes_option
 from ..output import note, one_line, print_json, print_line, print_table
 from ..targets import open_for_organization, organization_option
-from ..typed_options import Duration, OneOf
+from ..typed_options import DURATION, OneOf
 
 _limit_option: Option = option(
     "--limit",
@@ -125,7 +125,7 @@ def show(
 @organization_option
 @option(
     "--older-than",
-    type=Duration(),
+    type=DURATION,
     required=True,
     help="The age of the newest records to delete, for example 400d.",
 )

@@ -14,7 +14,7 @@ from ..commands import Command
 from ..options import json_option, option
 from ..output import note, print_json, print_table
 from ..targets import open_for_organization, organization_option
-from ..typed_options import Instant
+from ..typed_options import INSTANT
 
 _MAX_CELL_LENGTH = 40
 """Characters of the allowed values in a list, so that most lists fit into 100 columns."""
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @organization_option
 @option(
     "--as-of",
-    type=Instant(),
+    type=INSTANT,
     help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
 )
 @option(

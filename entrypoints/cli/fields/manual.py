@@ -37,7 +37,7 @@ from ..options import confirm, confirm_at_terminal, json_option, option, setting
 from ..output import note, print_json
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
-from ..typed_options import Identifier, ValueList, data_type_option
+from ..typed_options import IDENTIFIER, VALUE_LIST, data_type_option
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def _text_options(command: Callable[..., T]) -> Callable[..., T]:
 @option(
     "--key", help="The field's key, which never changes. By default, it is derived from the name."
 )
-@option("--allowed-values", type=ValueList(), help=_ALLOWED_VALUES)
+@option("--allowed-values", type=VALUE_LIST, help=_ALLOWED_VALUES)
 @option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
 @_text_options
 @yes_option
@@ -112,7 +112,7 @@ def create(
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="The field's display name.")
-@option("--allowed-values", type=ValueList(), default=UNCHANGED, help=_ALLOWED_VALUES)
+@option("--allowed-values", type=VALUE_LIST, default=UNCHANGED, help=_ALLOWED_VALUES)
 @option(
     "--insertable/--not-insertable",
     default=None,
@@ -196,7 +196,7 @@ def delete(
 
 
 @click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
-@click.argument("field_id", metavar="ID", type=Identifier())
+@click.argument("field_id", metavar="ID", type=IDENTIFIER)
 @organization_option
 @json_option
 def restore(field_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:

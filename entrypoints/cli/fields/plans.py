@@ -53,7 +53,7 @@ from ..options import confirm, json_option, option, selects_service, setting_opt
 from ..output import complete_outputs, note, one_line, print_json, print_line
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import FieldTarget, open_target, target_options
-from ..typed_options import Key
+from ..typed_options import KEY
 from ..violations import name_of, reporting_violations
 
 CHANGES_PLANNED = 3
@@ -82,7 +82,7 @@ _prune_option = option(
 )
 _replace_option = option(
     "--replace",
-    type=Key(),
+    type=KEY,
     multiple=True,
     metavar="KEY",
     help="Delete and create this field if its data type changes. The option can be repeated.",

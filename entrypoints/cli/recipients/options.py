@@ -12,44 +12,32 @@ import click
 from recipient_fields.application.ports.recipients import FileFormat
 from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
 
-from ..options import Option, option
-from ..typed_options import Identifier
+from ..options import Option, Parsed, option
+from ..typed_options import IDENTIFIER
 
 T = TypeVar("T")
 
 _DELIMITER_NAMES = {"tab": "\t"}
 
 
-class _Delimiter(click.ParamType[str]):
-    """The character between the cells of a CSV file."""
-
-    name = "character"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the character. Another text is a usage error."""
-        delimiter = _DELIMITER_NAMES.get(value, value)
-        if len(delimiter) != 1 or delimiter in '"\r\n':
-            self.fail("use one character, or tab.", param, ctx)
-        return delimiter
+def _parse_delimiter(text: str) -> str:
+    delimiter = _DELIMITER_NAMES.get(text, text)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ValueError("use one character, or tab.")
+    return delimiter
 
 
-class _Encoding(click.ParamType[str]):
-    """The name of a text encoding."""
-
-    name = "encoding"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. An unknown encoding is a usage error."""
-        try:
-            codecs.lookup(value)
-        except (LookupError, ValueError):
-            self.fail("use an encoding such as utf-8, utf-16 or cp1252.", param, ctx)
-        return value
+def _parse_encoding(text: str) -> str:
+    try:
+        codecs.lookup(text)
+    except (LookupError, ValueError):
+        raise ValueError("use an encoding such as utf-8, utf-16 or cp1252.") from None
+    return text
 
 
 integration_option: Option = option(
     "--integration",
-    type=Identifier(),
+    type=IDENTIFIER,
     help="The columns can have the names of the fields at this integration.",
 )
 
@@ -65,11 +53,15 @@ def file_options(command: Callable[..., T]) -> Callable[..., T]:
 
     @option(
         "--delimiter",
-        type=_Delimiter(),
+        type=Parsed("character", _parse_delimiter),
         metavar="CHARACTER|tab",
         help="The character between the cells of a CSV file. By default, it is detected.",
     )
-    @option("--encoding", type=_Encoding(), help="The text encoding. By default, it is detected.")
+    @option(
+        "--encoding",
+        type=Parsed("encoding", _parse_encoding),
+        help="The text encoding. By default, it is detected.",
+    )
     @option(
         "--decimal",
         type=click.Choice([".", ","]),

@@ -14,7 +14,7 @@ from recipient_fields.domain.integrations.text_checks import TextChecker
 
 from ..options import F, option
 from ..output import note, one_line, print_line
-from ..typed_options import Key
+from ..typed_options import KEY
 from .checking import FieldSource, FileChecker
 from .files import Unreadable
 
@@ -31,7 +31,7 @@ def content_options(command: F) -> F:
     permitted = option(
         "--break",
         "broken",
-        type=Key(),
+        type=KEY,
         multiple=True,
         metavar="KEY",
         help="Permit changes of this field that break files. The option can be repeated.",
@@ -60,7 +60,7 @@ class ContentGuard:
         checker = FileChecker(FieldSource(), names=before)
         old, new = TextChecker(before), TextChecker(change(before))
         places: dict[str, list[str]] = {}
-        for file in checker.find_files(self.paths):
+        for file in checker.find_files(self.paths, []):
             try:
                 uses = list(checker.find_uses(file))
             except Unreadable as error:

@@ -25,7 +25,7 @@ from ..output import Progress, complete_outputs, note, one_line, print_json, pri
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
-from .files import STANDARD_INPUT, SUFFIXES, Unreadable
+from .files import STANDARD_INPUT, SUFFIXES, Unreadable, note_left_out
 from .findings import Baseline, Finding, print_findings
 from .options import file_options, literal_option, paths_argument, snapshot_option
 
@@ -99,8 +99,9 @@ def check(
         esp=esp, native=native, include=include, literals=literals, strict=strictness(report)
     )
     checker = FileChecker(_source(organization, url, snapshot), options)
-    files = list(checker.find_files(paths or [STANDARD_INPUT]))
-    report_findings(ctx, checker, check_files(checker, files), files, report)
+    left_out: list[str] = []
+    files = list(checker.find_files(paths or [STANDARD_INPUT], left_out))
+    report_findings(ctx, checker, check_files(checker, files), files, left_out, report)
 
 
 def check_files(checker: FileChecker, files: Iterable[str]) -> Iterator[Finding]:
@@ -116,6 +117,7 @@ def report_findings(
     checker: FileChecker,
     findings: Iterable[Finding],
     files: Sequence[str],
+    left_out: Sequence[str],
     options: ReportOptions,
 ) -> None:
     """Print the findings that are not in a baseline, and exit with 3 if there is an error."""
@@ -129,9 +131,10 @@ def report_findings(
     new = checker.without_known(found, options["baseline"])
     errors = sum(each.is_error for each in new)
     known = len(found) - len(new)
+    others = sorted({*left_out} - {*files})
     event = sorted(checker.event)
     if options["as_json"]:
-        counts = {"files": len(files), "known": known}
+        counts = {"files": len(files), "left_out": others, "known": known}
         print_json({**counts, "findings": [*map(Finding.render, new)], "event": event})
     else:
         print_findings(new, for_github=options["output_format"] == "github")
@@ -140,6 +143,7 @@ def report_findings(
         note(one_line(f"Event data: {', '.join(event)}."))
     rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
+    note_left_out(others)
     if not files:
         note(
             f"In folders, {', '.join(SUFFIXES)} files are read. In a repository, Git must track"
@@ -198,7 +202,7 @@ def uses(
     """
     options = ContentOptions(esp=esp, native=native, include=include)
     checker = FileChecker(_source(organization, url, snapshot), options)
-    files = list(checker.find_files(paths or [STANDARD_INPUT]))
+    files = list(checker.find_files(paths or [STANDARD_INPUT], []))
     found: dict[str, list[tuple[str, FieldUse]]] = {}
     is_complete = True
     for file in files:

@@ -16,7 +16,7 @@ from recipient_fields.domain.esp import Esp
 
 from ...service.selection import installed_profiles
 from ..output import one_line
-from .files import is_content, matches
+from .files import has_content_name, matches
 
 CONFIGURATION = "recipient-fields.toml"
 
@@ -74,7 +74,7 @@ class Configuration:
         path = Path(file).resolve()
         folders = (Path(self.path(each)).resolve() for each in self.settings.content)
         is_inside = any(each in (path, *path.parents) for each in folders)
-        return is_inside and is_content(file, self.folder, self.settings.include)
+        return is_inside and has_content_name(file, self.folder, self.settings.include)
 
     def find_esp(self, file: str) -> Esp | None:
         """Return the ESP for which the file is written, or None for portable content."""
@@ -96,7 +96,7 @@ class Configurations:
 
         Raises: click.ClickException if it is invalid.
         """
-        folder = Path(file).resolve().parent
+        folder = Path(os.path.realpath(file)).parent
         for each in (folder, *folder.parents):
             if each not in self._found:
                 is_there = (each / CONFIGURATION).is_file()

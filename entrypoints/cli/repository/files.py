@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import subprocess
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from errno import ELOOP, ENOENT
 from functools import cache
 from pathlib import Path
 
 import click
 
-from ..output import one_line
+from recipient_fields.application.wording import counted
+
+from ..output import note, one_line
 
 STANDARD_INPUT = "-"
 SUFFIXES = ("*.html", "*.htm", "*.txt", "*.mjml")
 """The names of files with content."""
 _MARK = "\ufeff"
-_LINK = "Links to folders are not followed. Give the path of the folder itself, too."
+_FOLDER_LINK = "Links to folders are not followed. Give the path of the folder itself, too."
+_BROKEN_LINK = "This link leads to no file. Correct or remove it."
+_SHOWN_SUFFIXES = 10
 
 
 class Unreadable(click.ClickException):
     """A file can't be read as text. The message says why, and what to do."""
 
 
-def find_files(paths: Sequence[str], include: Sequence[str] = ()) -> Iterator[str]:
+def find_files(paths: Sequence[str], include: Sequence[str], left_out: list[str]) -> Iterator[str]:
     """Yield the files at the paths, in order and once each.
 
     A path to a file is always one of them. Of a folder, these are the files with content, and
@@ -36,7 +42,7 @@ def find_files(paths: Sequence[str], include: Sequence[str] = ()) -> Iterator[st
     found: dict[str, None] = {}
     for path in paths:
         if Path(path).is_dir():
-            files = (each for each in list_files(path) if is_content(each, path, include, paths))
+            files = select_content(list_files(path), path, include, paths, left_out)
             found.update(dict.fromkeys(files))
         elif path == STANDARD_INPUT or Path(path).exists():
             found[path] = None
@@ -60,8 +66,7 @@ def list_files(folder: str) -> list[str]:
         relative = list(walk(folder))
     else:
         relative = [os.fsdecode(each) for each in listed.stdout.split(b"\0") if each]
-    files = (os.path.normpath(Path(folder, each)) for each in relative)
-    return sorted(each for each in files if Path(each).exists())
+    return sorted(os.path.normpath(Path(folder, each)) for each in relative)
 
 
 def walk(folder: str) -> Iterator[str]:
@@ -71,16 +76,59 @@ def walk(folder: str) -> Iterator[str]:
         yield from (os.path.relpath(Path(parent, each), folder) for each in (*links, *names))
 
 
-def is_content(file: str, folder: str, include: Sequence[str], paths: Sequence[str] = ()) -> bool:
-    """Return whether the file in the folder has content by its name, or by a pattern.
+def select_content(
+    files: Iterable[str],
+    folder: str,
+    include: Sequence[str],
+    paths: Sequence[str],
+    left_out: list[str],
+) -> Iterator[str]:
+    """Yield the files in the folder that have content by their names. Add others to `left_out`.
 
-    A link to a folder has, unless it leads into one of the paths: reading it reports that no such
-    link is followed.
+    Links that can't be read are yielded, too, because reading them reports that: those to no file,
+    and those to folders, unless they lead into one of the paths.
     """
-    path = Path(file)
-    if path.is_dir():
-        return not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths)
-    return path.is_file() and any(matches(file, folder, each) for each in (*SUFFIXES, *include))
+    for file in files:
+        path = Path(file)
+        is_hidden = path.name.startswith(".")
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            if is_hidden or not path.is_symlink():  # Git tracks a file that is deleted.
+                continue
+            mode = stat.S_IFREG
+        if stat.S_ISDIR(mode):
+            if not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths):
+                yield file
+        elif stat.S_ISREG(mode) and has_content_name(file, folder, include):
+            yield file
+        elif not is_hidden:
+            left_out.append(file)
+
+
+def note_left_out(files: Sequence[str]) -> None:
+    """Print how many files were left out, if there are any, and the first one of each suffix."""
+    by_suffix: dict[str, list[str]] = {}
+    for each in files:
+        by_suffix.setdefault(Path(each).suffix, []).append(each)
+    named = [
+        f"{first} and {len(others):,} more {suffix}".rstrip() if others else first
+        for suffix, (first, *others) in by_suffix.items()
+    ]
+    if len(named) > _SHOWN_SUFFIXES:
+        named[_SHOWN_SUFFIXES:] = ["…"]
+    if named:
+        note(
+            one_line(
+                f"Left out {counted(len(files), 'file')}: {', '.join(named)}. To read files with"
+                " other names, add --include PATTERN."
+            )
+        )
+
+
+def has_content_name(file: str, folder: str, include: Sequence[str]) -> bool:
+    """Return whether the file in the folder has content by its name, or by a pattern."""
+    return any(matches(file, folder, each) for each in (*SUFFIXES, *include))
 
 
 def matches(file: str, folder: str, pattern: str) -> bool:
@@ -122,6 +170,8 @@ def read_marked_text(file: str) -> tuple[bytes, str]:
         with click.open_file(file, "rb") as stream:
             return decoded(stream.read(), "The file")
     except IsADirectoryError:
-        raise Unreadable(_LINK) from None
+        raise Unreadable(_FOLDER_LINK) from None
     except OSError as error:
+        if error.errno in {ELOOP, ENOENT}:
+            raise Unreadable(_BROKEN_LINK) from None
         raise Unreadable(f"Can't read the file: {error.strerror}.") from None

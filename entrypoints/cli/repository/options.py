@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import click
 
 from recipient_fields.domain.esp import Esp
 
-from ..options import F, Option, option
+from ..options import F, Option, Parsed, option
 from ..typed_options import EspName
 
 literal_option: Option = option(
@@ -40,21 +38,11 @@ include_option: Option = option(
 )
 
 
-class _Native(click.ParamType[tuple[str, Esp]]):
-    """`PATTERN=ESP`."""
-
-    name = "pattern=esp"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Esp]:
-        """Return the pattern and the ESP. A text without both is a usage error."""
-        if not isinstance(value, str):
-            return cast("tuple[str, Esp]", value)
-        pattern, _, esp = value.rpartition("=")
-        if not pattern:
-            self.fail("use PATTERN=ESP, for example 'braze/**=braze'.", param, ctx)
-        return pattern, EspName().convert(esp, param, ctx)
+def _parse_native(text: str) -> tuple[str, Esp]:
+    pattern, _, esp = text.rpartition("=")
+    if not pattern:
+        raise ValueError("use PATTERN=ESP, for example 'braze/**=braze'.")
+    return pattern, EspName().convert(esp, None, None)
 
 
 def file_options(command: F) -> F:
@@ -67,7 +55,7 @@ def file_options(command: F) -> F:
     )
     native = option(
         "--native",
-        type=_Native(),
+        type=Parsed("pattern=esp", _parse_native),
         multiple=True,
         metavar="PATTERN=ESP",
         help="The files that match the pattern contain code of this ESP, such as 'braze/**=braze'."

@@ -107,7 +107,10 @@ def test_each_finding_has_its_file_line_and_column(write, check):
         ),
     ]
     assert "emails/b.txt:2:12: note: Customer.io does not send the message" in run.out
-    assert run.err == "Checked 2 files: 4 errors, 1 note.\n"
+    assert run.err == (
+        "Checked 2 files: 4 errors, 1 note.\n"
+        "Left out 1 file: emails/c.md. To read files with other names, add --include PATTERN.\n"
+    )
     assert check("emails/c.md").status == FOUND
     assert "emails/c.md:1:1" in check("emails", "--include", "*.md").out
 
@@ -222,15 +225,55 @@ def test_a_link_to_a_folder_that_is_not_read_is_reported(write, check, folder, h
     write("shared/b.txt", "{{recipient.teir}}")
     (folder / "emails" / "link").symlink_to("../shared")
     (folder / "emails" / "again").symlink_to(".")
+    (folder / "emails" / "b.txt").symlink_to("b.txt")
+    (folder / "emails" / "c.txt").symlink_to("gone.txt")
+    (folder / "emails" / ".#a.txt").symlink_to("user@host.123")  # A lock of an editor
+    write("emails/gone.html", "")
     if has_git:
         git("init", "-q")
         git("add", ".")
-    assert check("emails").out == (
-        "emails/link:1:1: error: Links to folders are not followed. Give the path of the folder"
-        " itself, too. [unreadable]\n"
+    (folder / "emails" / "gone.html").unlink()
+    gone = "".join(
+        f"emails/{each}.txt:1:1: error: This link leads to no file. Correct or remove it."
+        " [unreadable]\n"
+        for each in ("b", "c")
     )
-    (found,) = check("emails", "shared").out.splitlines()
-    assert found.startswith("shared/b.txt:1:1: ")
+    run = check("emails")
+    assert run.out == (
+        f"{gone}emails/link:1:1: error: Links to folders are not followed. Give the path of the"
+        " folder itself, too. [unreadable]\n"
+    )
+    assert run.err == "Checked 4 files: 3 errors, 0 notes.\n"
+    assert check("emails", "shared").out.startswith(f"{gone}shared/b.txt:1:1: ")
+
+
+def test_files_of_a_folder_that_are_left_out_are_counted_and_named(write, check, cli, acme, folder):
+    for name in ("a.txt", "b.liquid", "c.liquid", "de/d.liquid", "logo.png", "Makefile", ".keep"):
+        write(f"emails/{name}", "Hello")
+    (folder / "emails" / "link.png").symlink_to("gone")
+    left_out = (
+        "Left out 6 files: emails/Makefile, emails/b.liquid and 2 more .liquid, emails/link.png and"
+        " 1 more .png. To read files with other names, add --include PATTERN.\n"
+    )
+    run = check("emails")
+    assert run.err == f"Checked 1 file: 0 errors, 0 notes.\n{left_out}"
+    assert check("emails", "emails/de", "emails/logo.png").err.startswith(
+        "Checked 2 files: 0 errors, 0 notes.\nLeft out 5 files: "
+    )
+    included = check("emails", "--include", "*.liquid", "--include", "*")
+    assert included.err == "Checked 8 files: 1 error, 0 notes.\n"
+    names = [f"emails/{each}" for each in ("b.liquid", "c.liquid", "logo.png")]
+    listed = json.loads(check("emails", "--json").out)["left_out"]
+    assert [each for each in listed if each in names] == names
+    for number in range(20):
+        write(f"emails/many.{number}", "")
+    assert check("emails").err.count("many.") == 7
+    settings = f'organization = "{acme}"\ninclude = ["many.*", "*.png"]\n'
+    write("recipient-fields.toml", f'{settings}content = ["emails"]')
+    assert "\nLeft out 4 files: emails/Makefile, emails/b.liquid and 2 more " in cli("check").err
+    write("recipient-fields.toml", settings)
+    run = cli("check")
+    assert (run.status, "Left out" in run.err) == (FOUND, False)
 
 
 def test_only_the_files_that_git_tracks_are_read_in_a_repository(write, check, folder):

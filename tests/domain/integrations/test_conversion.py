@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -1777,6 +1778,42 @@ def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expe
     assert convert(source, read=esp, write="portable").content == expected
 
 
+@pytest.mark.parametrize(
+    ("esp", "source", "shown", "caveat"),
+    [
+        ("activecampaign", "%SENDER-INFO-SINGLELINE%", "{{sender.address}}", "shows the name"),
+        ("activecampaign", "%SENDER-INFO%", "{{sender.address}}", "shows the name"),
+        ("brevo", "{{ sender.name }}", "{{sender.name}}", "not of the company"),
+        ("brevo", "{{ sender.company }}", "{{sender.name}}", None),
+        ("sendgrid", "{{Sender_Name}}", "{{sender.name}}", "not of the company"),
+        ("sendgrid", "<%asm_group_unsubscribe_url%>", "{{link.unsubscribe}}", "a whole link"),
+        ("sendgrid", "<%asm_preferences_url%>", "{{link.preferences}}", "a whole link"),
+        ("sendgrid", "<%asm_preferences_raw_url%>", "{{link.preferences}}", None),
+        ("customerio", "{% unsubscribe %}", "{{link.unsubscribe}}", "a whole link"),
+        ("customerio", "{% view_in_browser %}", "{{link.view_in_browser}}", "a whole link"),
+        ("customerio", "{% view_in_browser_url %}", "{{link.view_in_browser}}", None),
+        ("mailchimp", "*|LIST:ADDRESS|*", "{{sender.address}}", "on several lines"),
+        ("mailchimp", "*|HTML:LIST_ADDRESS_HTML|*", "{{sender.address}}", "to an address book"),
+        ("mailchimp", "*|LIST:ADDRESSLINE|*", "{{sender.address}}", None),
+    ],
+)
+def test_a_code_that_shows_something_else_than_other_esps_has_a_caveat(esp, source, shown, caveat):
+    converted = convert(source, read=esp, write="portable")
+
+    (tag,) = converted.tags
+    assert converted.content == shown
+    assert caveat in tag.reasons[0] if caveat else tag.outcome is Outcome.CONVERTED
+
+
+def test_an_address_with_a_name_has_a_caveat_in_both_directions():
+    codes = {"activecampaign": "%SENDER-INFO-SINGLELINE%", "mailchimp": "*|LIST:ADDRESSLINE|*"}
+
+    for source, target in permutations(codes):
+        converted = convert(codes[source], read=source, write=target)
+        assert converted.content == codes[target]
+        assert any("the name of the sender" in each for each in converted.tags[0].reasons)
+
+
 def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
     page = "HubSpot opens the page of preferences, on which recipients can unsubscribe."
     link, all_mail = "{{ unsubscribe_link }}", "{{ unsubscribe_link_all }}"
@@ -1790,6 +1827,8 @@ def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
     assert converted("{{ unsubscribe_link_single }}", "mailchimp") == ("*|UNSUB|*", [])
     both = "{{link.preferences}} {{link.unsubscribe_all}}"
     assert converted(f"{link} {all_mail}", "portable") == (both, [])
+    for mention in ("unsubscribe_link_all", f"{{# {all_mail} #}}"):
+        assert converted(f"{link}{mention}", "portable")[1] == [page]
     content, reasons = converted(f"{link} {all_mail}", "hubspot")
     assert content == f"{link} {all_mail}"
     assert page not in reasons
