@@ -1771,6 +1771,9 @@ def test_values_replace_what_the_target_lacks():
         ("hubspot", "{{ year }}", "{{today.year}}"),
         ("hubspot", "{{ unsubscribe_link_single }}", "{{link.unsubscribe}}"),
         ("activecampaign", "%SENDER-INFO%", "{{sender.address}}"),
+        ("activecampaign", "%UNSUBSCRIBELINK%&ALL", "{{link.unsubscribe_all}}"),
+        ("activecampaign", "%UNSUBSCRIBELINK%&amp;ALL", "{{link.unsubscribe_all}}"),
+        ("activecampaign", "%UNSUBSCRIBELINK%&ALLOW", "{{link.unsubscribe}}&ALLOW"),
         ("sfmc", "%%Member_Busname%% %%XTYEAR%%", "{{sender.name}} {{today.year}}"),
     ],
 )
