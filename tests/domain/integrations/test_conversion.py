@@ -1775,6 +1775,7 @@ def test_values_replace_what_the_target_lacks():
         ("activecampaign", "%UNSUBSCRIBELINK%&amp;ALL", "{{link.unsubscribe_all}}"),
         ("activecampaign", "%UNSUBSCRIBELINK%&ALLOW", "{{link.unsubscribe}}&ALLOW"),
         ("sfmc", "%%Member_Busname%% %%XTYEAR%%", "{{sender.name}} {{today.year}}"),
+        ("onesignal", "{{ x }} [unsubscribe_url]", "{{recipient.x}} {{link.unsubscribe}}"),
     ],
 )
 def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expected):
