@@ -143,7 +143,9 @@ class ContentConversionDocument:
     values: Mapping[str, object] = field(
         factory=dict,
         metadata=described(
-            "Texts that the other ESP lacks, by names such as `sender.name`.", _TEXTS
+            "Texts that the other ESP lacks, by names such as `sender.name`, or one of its tags for"
+            " each.",
+            _TEXTS,
         ),
     )
     surface: Surface | Unchanged = omittable(

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from itertools import chain, islice
 
 from attrs import evolve, field, frozen
@@ -26,7 +27,7 @@ from ..data_paths import DataPath
 from ..errors import InvalidInput, Rule, Violation, Violations
 from ..esp.content.export import ContentExporter
 from ..esp.content.options import ExportOptions, to_surface
-from ..esp.conversion.code import read_tags
+from ..esp.conversion.code import has_code, read_tags, read_tree
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
@@ -36,9 +37,10 @@ from ..esp.data_codes import name_variable
 from ..esp.derived_codes import require_plain_text
 from ..esp.errors import NoSafeForm
 from ..esp.languages.blocks import Certainty, Tag
-from ..esp.languages.tree import Node, find_unread
+from ..esp.languages.tree import Node, Opaque, Output, find_unread
 from ..esp.names import PORTABLE, Bare, Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
+from ..esp.profiles.profile import Profile
 from ..esp.recognition.tags import recognize_dialects
 from ..fields.field import FieldDraft
 from ..fields.unstored import define_fields
@@ -72,6 +74,12 @@ _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
 """The value of an attribute, without code."""
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s\"'<>\\^`{|}]+", re.IGNORECASE)
+_NO_LINK = Violation(
+    Rule.FORMAT,
+    "Use a web address, such as https://example.com/preferences, or one tag of the other ESP.",
+)
+_CODE = re.compile(r"[{}|%<]")
+"""A character in each tag of the ESPs. The target decides whether the text is one."""
 _WORD = re.compile(r"\w+")
 
 _IS_CONTENT = "This text is code of content. Remove it, or write it in another way."
@@ -102,19 +110,47 @@ def _value_violation(name: str, text: str) -> Violation | None:
     """Return a violation unless this is a value with its name, for each ESP."""
     if name not in SYSTEM_VALUES:
         return Violation(Rule.UNKNOWN_VALUE, f"Use one of {', '.join(SYSTEM_VALUES)}.")
-    if name.startswith("link.") and _WEB_ADDRESS.fullmatch(text) is None:
-        return Violation(Rule.FORMAT, "Use a web address, such as https://example.com/preferences.")
-    if "{{" in text:
-        return Violation(Rule.INVALID_CHARACTERS, "Remove {{, which content reads as code.")
+    if _CODE.search(text) is None and not _is_link(name, text):
+        return _NO_LINK
     return line_violation(text, max_length=MAX_LINE_LENGTH)
+
+
+def _is_link(name: str, text: str) -> bool:
+    """Return whether this can be the text of the value, if it is that of a link."""
+    return not name.startswith("link.") or _WEB_ADDRESS.fullmatch(text) is not None
+
+
+def _to_code(profile: Profile, name: str, text: str, *, is_html: bool) -> str:
+    """Return the code of a value that is given. Raises: NoSafeForm if the ESP could misread it."""
+    if _is_tag(profile, text):
+        return text
+    if "{{" in text or has_code(profile, text):
+        message = f"Use text without code, or exactly one tag of {profile.title}."
+        raise NoSafeForm([Violation(Rule.INVALID_CHARACTERS, message)])
+    require_plain_text(profile, text)
+    if not _is_link(name, text):
+        raise NoSafeForm([_NO_LINK])
+    return escape(text) if is_html else text
+
+
+def _is_tag(profile: Profile, text: str) -> bool:
+    """Return whether the text is one tag of the ESP that shows something, and none of content."""
+    match read_tree(profile, text):
+        case (Output(),) if has_code(profile, text):
+            content = read_content(text)
+            return not any(content.references()) and not any(content.system_references())
+        case (Opaque(name=name, nodes=None),):
+            return name in profile.vocabulary.system_tags
+    return False
 
 
 @frozen(kw_only=True)
 class ConversionOptions:
     """How templates are converted.
 
-    `names` are the keys that names at the source mean. `values` are texts of links, the sender and
-    the year, by their names in content such as `sender.name`, for ESPs that have no code for them.
+    `names` are the keys that names at the source mean. `values` are links, the sender and
+    the year, by their names in content such as `sender.name`, for ESPs that have no code for them:
+    each is a text, or one tag of the ESP.
     `surface` is where an email shows the text, as in an export. If `exact` is true, tests of values
     stay by hand if no code is right for each type, instead of having a caveat. If `strict` is true,
     tags that have a caveat or stay by hand are violations. `sent_by` is the way in which the other
@@ -203,8 +239,8 @@ def convert(
 
     Raises: InvalidContent if no tag of the text is one of that ESP, if the target refuses too many
     tags, if the text contains U+0000 or a lone surrogate, or, with `strict`, for each tag that has
-    a caveat or is by hand; NoSafeForm if the target reads a value of the options as code;
-    ValueError if there is no such ESP; as FieldCodes do for a target.
+    a caveat or is by hand; NoSafeForm if a value of the options is neither text nor one tag of the
+    target; ValueError if there is no such ESP; as FieldCodes do for a target.
     """
     require_type(str, text=text)
     require_type(Esp | str | int, read=read, write=write)
@@ -390,9 +426,9 @@ class _Conversion:
 
     @cached_property
     def _given(self) -> Mapping[SystemValue, str]:
-        """The values that are given, and for which the target has no code.
+        """The codes of the values that are given, and for which the target has none.
 
-        Raises: NoSafeForm if the target reads one of them as code.
+        Raises: NoSafeForm if one of them is neither one tag of the target nor text.
         """
         given: dict[SystemValue, str] = {}
         violations = Violations()
@@ -400,8 +436,7 @@ class _Conversion:
             value, target = SYSTEM_VALUES[name], self._target
             if target is not None and isinstance(target.find_system_code(value), str):
                 with violations.collect("values", name):
-                    require_plain_text(target, text)
-                given[value] = text
+                    given[value] = _to_code(target, name, text, is_html=self._is_html)
         if violations:
             raise NoSafeForm(violations)
         return given

@@ -188,7 +188,8 @@ class Language(EspName):
     "--values",
     type=click.Path(dir_okay=False, exists=True),
     metavar="FILE",
-    help="A YAML file with texts that the other ESP lacks, such as `sender.name: Acme`.",
+    help="A YAML file with texts that the other ESP lacks, such as `sender.name: Acme`, or with one"
+    " of its tags for each.",
 )
 @option(
     "--write-fields",

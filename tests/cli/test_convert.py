@@ -420,9 +420,52 @@ def test_values_are_read(cli: CommandLine, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("source", "converted"),
+    [
+        ('<a href="{% manage_preferences_link %}">Edit</a>', '<a href="CODE">Edit</a>'),
+        ("<p>{% manage_preferences 'A & B' %}</p>", '<p><a href="CODE">A &amp; B</a></p>'),
+        ("Edit: {% manage_preferences_link %}", "Edit: CODE"),
+    ],
+)
+def test_a_value_can_be_the_tag_that_the_advice_names(
+    cli: CommandLine, tmp_path: Path, source: str, converted: str
+):
+    values, result = tmp_path / "values.yaml", tmp_path / "result.html"
+    arguments = ("convert", "--from", "klaviyo", "--to", "braze")
+    advised = cli(*arguments, stdin=source)
+    assert "Or give `link.preferences` with the option `--values`." in advised.err
+    (form,) = re.findall("Write `(.*?)` with this name", advised.err)
+    code = form.replace("NAME", "My_Center-1")
+
+    values.write_text(f"link.preferences: {code}\n")
+    assert f"{values}:1:" in (
+        refused := cli(*arguments, "--values", values, stdin=source).failure()
+    )
+    assert refused.endswith(" Put a text with code in quotes.")
+    values.write_text(f"link.preferences: '{code}'\n")
+    run = cli(*arguments, "--values", values, stdin=source)
+
+    assert (run.status, run.out) == (0, converted.replace("CODE", code)), run.err
+    result.write_text(run.out)
+    cli("organizations", "create", "Shop")
+    check = ("content", "check", "--organization", "Shop", "--esp", "braze", result)
+    assert cli(*check).status == 0
+
+
+@pytest.mark.parametrize(
     "value",
     [
         "link.preferences: 'javascript:alert(1)'",
+        "link.preferences: 'javascript:{{x}}'",
+        "link.preferences: '{{preference_center.${a}}}{{x}}'",
+        "link.preferences: '{{preference_center.${a}'",
+        "link.preferences: '{{preference_center.${a} b}}'",
+        "link.preferences: '{{link.preferences}}'",
+        "link.preferences: '*|UNSUB|*'",
+        "sender.name: '{% assign x = 1 %}'",
+        "sender.name: '{% if x %}a{% endif %}'",
+        "sender.name: '{% x %}'",
+        "sender.name: '{{recipient.tier | upper}}'",
         "link.preferences: 'https://a.example/\"onclick='",
         "sender.name: ''",
         'sender.name: "a\\nb"',
@@ -439,6 +482,8 @@ def test_a_value_that_would_break_the_email_is_refused_with_its_line(
     run = cli("convert", "--from", "klaviyo", "--to", "braze", "--values", values, stdin=SOURCE)
 
     assert f"{values}:2:{value.index(' ') + 2}: {value.partition(':')[0]}: " in run.failure()
+    if "{{x}}" in value or "{%" in value or "recipient" in value:
+        assert "Use text without code, or exactly one tag of Braze." in run.err
     assert run.out == ""
 
 

@@ -162,7 +162,7 @@ class Reader:
     `texts` are places outside of tags that stay as they are, or are dropped, in order. The source
     does not show those without a result.
 
-    `values` are the texts of links, the sender and the year that are given. `parts` are the tags
+    `given` are the codes of links, the sender and the year that are given. `parts` are the tags
     with several statements, by the offset of each but the first. `is_broken` is whether a tag is
     missing for a block: any assignment can then be in it.
     """
@@ -341,7 +341,7 @@ class Reader:
         system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self.fields.hides_names:
             self.fields.shown.add(system)
-            self._convert(node, self._system_code(system), ())
+            self._show_system(node, system)
             if caveat is not None and self.target != self.profile:
                 self.add_caveat(node.start, caveat)
         elif isinstance(node, Output):
@@ -430,18 +430,26 @@ class Reader:
         ]
         return f"{''.join(parts)}{{{{else}}}}{codes[-1]}{{{{/if}}}}", caveats
 
-    def _system_code(self, system: SystemValue) -> str:
-        """Return the text that is given, or code of content. Raises: ByHand if there is none."""
+    def _show_system(
+        self,
+        node: Node,
+        system: SystemValue,
+        before: str = "",
+        after: str = "",
+        caveats: Sequence[str] = (),
+    ) -> None:
+        """Write what is given, or code of content, between texts. Raises: ByHand without both."""
         given = self.given.get(system)
-        if given is None:
-            code = None if self.target is None else self.target.find_system_code(system)
-            if self.target is not None and isinstance(code, str):
-                instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
-                if isinstance(instead, SystemCode):
-                    code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
-                raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
-            return str(system)
-        return escape(given) if self.is_html else given
+        if given is not None:
+            self._insert(node, given, before, after, caveats)
+            return
+        code = None if self.target is None else self.target.find_system_code(system)
+        if self.target is not None and isinstance(code, str):
+            instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
+            if isinstance(instead, SystemCode):
+                code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
+            raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
+        self._convert(node, f"{before}{system}{after}", caveats)
 
     def _opaque(self, node: Opaque) -> None:
         """Convert a tag that shows a whole link, with its text. Attributes contain the address."""
@@ -455,10 +463,9 @@ class Reader:
                     match node.arguments:
                         case (Literal(str() as written), *_):
                             text = written
-                    link = self._system_code(system)
-                    if self.html.at(node.start).kind is Kind.TEXT:
-                        link = f'<a href="{link}">{escape(text)}</a>'
-                    self._convert(node, link, (_TEXT_OF_LINK.format(title=title),))
+                    is_text = self.html.at(node.start).kind is Kind.TEXT
+                    around = ('<a href="', f'">{escape(text)}</a>') if is_text else ("", "")
+                    self._show_system(node, system, *around, (_TEXT_OF_LINK.format(title=title),))
                     return
         if name in self.profile.vocabulary.system_tags:
             raise ByHand(OTHER_ROLES[TagRole.SYSTEM])
@@ -477,11 +484,7 @@ class Reader:
         )
         if literal is None:
             raise ByHand(_LITERAL)
-        before, after = self._trims(node.start, node.end)
-        self._add_trim(node.start, before, "")
-        self.pieces.append(Piece(literal, node.start, node.start, is_kept=True))
-        self._add_trim(node.start, "", after)
-        self._note(node.start, ())
+        self._insert(node, literal)
 
     def _assignment(self, node: Assignment) -> tuple[str, Sequence[str]]:
         """Remember the value of a variable, which replaces the variable.
@@ -870,6 +873,19 @@ class Reader:
             code = "{{!}}"  # Another tag must not remove the white space on the other side.
         self._add(f"{before}{code}{after}", node.start, node.start)
         self._note(node.start, caveats)
+
+    def _insert(
+        self, node: Node, code: str, before: str = "", after: str = "", caveats: Sequence[str] = ()
+    ) -> None:
+        """Add code of the target instead of a tag, between texts."""
+        owner = node.start
+        trim_before, trim_after = self._trims(node.start, node.end)
+        self._add_trim(owner, trim_before, "")
+        self._add(before, owner, owner)
+        self.pieces.append(Piece(code, owner, owner, is_kept=True))
+        self._add(after, owner, owner)
+        self._add_trim(owner, "", trim_after)
+        self._note(owner, caveats)
 
     def _add_trim(self, owner: int, before: str, after: str) -> None:
         """Add a comment that removes white space before or after it, if a tag did."""

@@ -52,6 +52,8 @@ _NOT_TEXT = re.compile(
     r"|~|null|true|false|yes|no|on|off|[-+]?[0-9.][-+0-9._:ex]*|[-+]?\.(inf|nan)", re.I
 )
 """Matches plain scalars that a YAML parser may read as another type than text."""
+_UNQUOTED_CODE = re.compile(r":\s+(?:\{[{%]|\*\|)")
+_QUOTE_CODE = " Put a text with code in quotes."
 _FORBIDDEN = re.compile(
     "[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -265,7 +267,8 @@ class _Reader:
 
     def _name(self, key: _Node) -> str:
         if not isinstance(key.content, str):
-            self._report(key.place, "A key must be a text.")
+            hint = _QUOTE_CODE if isinstance(key.content, dict) else ""
+            self._report(key.place, f"A key must be a text.{hint}")
             return ""
         if key.plain and key.content == "<<":
             self._report(key.place, "Merge keys are not supported. Repeat the members.")
@@ -288,7 +291,9 @@ def _syntax_error(text: str, error: yaml.MarkedYAMLError) -> InvalidFile:
         return _invalid(place, "Indent with spaces, not with tabs.")
     if character and character in "`@%":
         return _invalid(place, f"Put this text in quotes: YAML reserves {character} at its start.")
-    return _invalid(place, f"The file is not valid YAML: {error.problem}.")
+    line = text[text.rfind("\n", 0, mark.index) + 1 : mark.index + 2]
+    hint = _QUOTE_CODE if _UNQUOTED_CODE.search(line) else ""
+    return _invalid(place, f"The file is not valid YAML: {error.problem}.{hint}")
 
 
 def _document(root: _Node) -> object:

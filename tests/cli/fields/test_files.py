@@ -129,6 +129,10 @@ KEY_RULE = "Use lower-case letters, digits and single underscores, beginning wit
         ),
         ("fields:\n  [a, b]: {}\n", [(2, 3, "A key must be a text.")]),
         (
+            "fields:\n  tier:\n    name: {{x}}\n",
+            [(3, 12, "A key must be a text. Put a text with code in quotes.")],
+        ),
+        (
             "fields:\n  tier: &tier {name: Tier, data_type: text}\n  other: *tier\n",
             [
                 (2, 9, "Anchors are not supported. Remove the anchor."),
