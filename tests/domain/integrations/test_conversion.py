@@ -2085,9 +2085,10 @@ def test_strict_refuses_caveats_and_tags_by_hand():
 
 
 def test_an_email_without_a_link_to_unsubscribe_has_a_warning():
-    codes = [each.code for each in braze("<html><body>{{ first_name }}</body></html>").warnings]
+    (warning,) = braze("<html><body>{{ first_name }}</body></html>").warnings
 
-    assert WarningCode.UNSUBSCRIBE_LINK_MISSING in codes
+    assert warning.code is WarningCode.UNSUBSCRIBE_LINK_MISSING
+    assert "Write `{{${set_user_to_unsubscribed_url}}}` where" in warning.message
 
 
 def test_a_subject_is_not_escaped():
