@@ -39,11 +39,10 @@ class UnusableCredentials(RecipientFieldsError):
 class CredentialsNotPermitted(RecipientFieldsError):
     """The organization may not use the server's credentials."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The operator has not permitted this organization to use the credentials of the server"
-            " (--esp-organizations)."
-        )
+    _message = (
+        "The operator has not permitted this organization to use the credentials of the server"
+        " (--esp-organizations)."
+    )
 
 
 def read_variables(variables: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:

@@ -14,9 +14,8 @@ class MissingExtra(RecipientFieldsError, ModuleNotFoundError):
     """The module `name` is not installed. The message names the extra that installs it."""
 
     def __init__(self, extra: str, module: str) -> None:
-        super().__init__(
-            f"The module {module} is missing. Install recipient-fields[{extra}].", name=module
-        )
+        super().__init__(f"The module {module} is missing. Install recipient-fields[{extra}].")
+        self.name = module
 
 
 @contextmanager

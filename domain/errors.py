@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from enum import Enum
+from typing import ClassVar
 
 from attrs import define, evolve, frozen
 
@@ -75,6 +76,12 @@ class Violation:
 
 class RecipientFieldsError(Exception):
     """The base class of all errors that this package raises."""
+
+    _message: ClassVar[str] = ""
+    """What errors of this class say that are raised without a message."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or self._message)
 
 
 class InvalidInput(RecipientFieldsError):
@@ -155,8 +162,7 @@ class StorageUnavailable(RecipientFieldsError):
 class StorageNotEmpty(RecipientFieldsError):
     """A copy requires an empty storage, and this one has organizations."""
 
-    def __init__(self) -> None:
-        super().__init__("The storage is not empty. Choose one without organizations.")
+    _message = "The storage is not empty. Choose one without organizations."
 
 
 class KeyValidationUnavailable(RecipientFieldsError):

@@ -25,70 +25,61 @@ __all__ = [
 class OrganizationNotFound(RecipientFieldsError):
     """The organization does not exist."""
 
-    def __init__(self) -> None:
-        super().__init__("There is no such organization.")
+    _message = "There is no such organization."
 
 
 class OrganizationChanged(RecipientFieldsError):
     """The organization's contents differ from those that the caller expects."""
 
-    def __init__(self) -> None:
-        super().__init__("The organization's contents have changed. Read them again and retry.")
+    _message = "The organization's contents have changed. Read them again and retry."
 
 
 class ApiKeyNotFound(RecipientFieldsError):
     """The organization has no such API key. The key of another organization counts as missing."""
 
-    def __init__(self) -> None:
-        super().__init__("There is no such API key in this organization.")
+    _message = "There is no such API key in this organization."
 
 
 class ApiKeyNotActive(RecipientFieldsError):
     """The API key can't be rotated because it is expired or revoked."""
 
-    def __init__(self) -> None:
-        super().__init__("This API key is no longer active. Create a new one instead.")
+    _message = "This API key is no longer active. Create a new one instead."
 
 
 class DigestTaken(RecipientFieldsError):
     """The storage already has an API key with this digest, in any organization."""
 
-    def __init__(self) -> None:
-        super().__init__("This API key is already stored. Generate another one.")
+    _message = "This API key is already stored. Generate another one."
 
 
 class AdministratorNotFound(RecipientFieldsError):
     """There is no such administrator, or not in this organization."""
 
-    def __init__(self) -> None:
-        super().__init__("There is no such administrator.")
+    _message = "There is no such administrator."
 
 
 class AdministratorShared(RecipientFieldsError):
     """The account belongs to another organization too, so only the operator may change it."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "This account belongs to another organization too. Ask the operator of the service to"
-            " reset its password."
-        )
+    _message = (
+        "This account belongs to another organization too. Ask the operator of the service to"
+        " reset its password."
+    )
 
 
 class InvitationNotFound(RecipientFieldsError):
     """The organization has no such invitation: it was accepted or withdrawn, or never existed."""
 
-    def __init__(self) -> None:
-        super().__init__("There is no such invitation. It can have been accepted or withdrawn.")
+    _message = "There is no such invitation. It can have been accepted or withdrawn."
 
 
 class LastAdministrator(RecipientFieldsError):
     """The change would leave the organization without an administrator in the role `admin`."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "An organization needs at least one administrator with the role admin."
-            " Give another administrator this role first."
-        )
+    _message = (
+        "An organization needs at least one administrator with the role admin."
+        " Give another administrator this role first."
+    )
 
 
 class SignInFailed(RecipientFieldsError):
@@ -97,10 +88,7 @@ class SignInFailed(RecipientFieldsError):
     The message is the same in all three cases, so that it does not reveal which accounts exist.
     """
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The email address or the password is not correct. Check both and try again."
-        )
+    _message = "The email address or the password is not correct. Check both and try again."
 
 
 class SignInThrottled(RecipientFieldsError):
@@ -124,12 +112,10 @@ class PasswordHashingBusy(RecipientFieldsError):
 class LinkNotValid(RecipientFieldsError):
     """There is no such link: it was used or replaced, it has expired, or it is mistyped."""
 
-    def __init__(self) -> None:
-        super().__init__("This link was used already or has expired. Ask for a new one.")
+    _message = "This link was used already or has expired. Ask for a new one."
 
 
 class InsufficientAccess(RecipientFieldsError):
     """The credential is read-only."""
 
-    def __init__(self) -> None:
-        super().__init__("This API key can only read. Use a key with read and write access.")
+    _message = "This API key can only read. Use a key with read and write access."

@@ -23,8 +23,7 @@ __all__ = [
 class FieldNotFound(RecipientFieldsError):
     """The organization has no such field. The field of another organization counts as missing."""
 
-    def __init__(self) -> None:
-        super().__init__("There is no such recipient field in this organization.")
+    _message = "There is no such recipient field in this organization."
 
 
 class BeforeHistory(RecipientFieldsError):
@@ -33,22 +32,19 @@ class BeforeHistory(RecipientFieldsError):
     It has no record up to the instant, or records after the position of a page were removed.
     """
 
-    def __init__(
-        self,
-        message: str = "The history of this organization has no record up to this time. Use a later"
-        " time, or list the current fields.",
-    ) -> None:
-        super().__init__(message)
+    _message = (
+        "The history of this organization has no record up to this time. Use a later time, or list"
+        " the current fields."
+    )
 
 
 class HistoryRemoved(RecipientFieldsError):
     """The history has no deletion of the field, but its oldest records were removed."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The oldest records of this organization's history were removed, and the others contain"
-            " no deletion of this field. Create the field again."
-        )
+    _message = (
+        "The oldest records of this organization's history were removed, and the others contain"
+        " no deletion of this field. Create the field again."
+    )
 
 
 class KeyTaken(RecipientFieldsError):

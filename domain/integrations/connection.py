@@ -48,32 +48,28 @@ class AccountNotConfirmed(RecipientFieldsError):
 class CredentialUnreadable(RecipientFieldsError):
     """A stored credential can't be decrypted, or it was stored for another integration."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The stored credentials can't be decrypted with the keys in"
-            " RECIPIENT_FIELDS_SECRETS_KEY. Connect the integration again."
-        )
+    _message = (
+        "The stored credentials can't be decrypted with the keys in"
+        " RECIPIENT_FIELDS_SECRETS_KEY. Connect the integration again."
+    )
 
 
 class NotConnected(RecipientFieldsError):
     """The integration has no stored credentials."""
 
-    def __init__(self) -> None:
-        super().__init__("The integration is not connected. Connect it to its account first.")
+    _message = "The integration is not connected. Connect it to its account first."
 
 
 class NotDue(RecipientFieldsError):
     """No sync of the integration is due, or another process works on it."""
 
-    def __init__(self) -> None:
-        super().__init__("No sync of this integration is due.")
+    _message = "No sync of this integration is due."
 
 
 class LeaseLost(RecipientFieldsError):
     """The lease of a sync has expired, and another process has continued it."""
 
-    def __init__(self) -> None:
-        super().__init__("Another process has continued this sync.")
+    _message = "Another process has continued this sync."
 
 
 class Interval(StrEnum):

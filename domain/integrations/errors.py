@@ -34,23 +34,19 @@ class IntegrationNotFound(RecipientFieldsError):
     """The organization has no such integration. Those of other organizations count as missing."""
 
     rule: ClassVar[Rule] = Rule.UNKNOWN_VALUE
-
-    def __init__(self, message: str = "There is no such integration in this organization.") -> None:
-        super().__init__(message)
+    _message = "There is no such integration in this organization."
 
 
 class SyncOvertaken(RecipientFieldsError):
     """A sync run that began later has already been stored, so the data of this one is outdated."""
 
-    def __init__(self) -> None:
-        super().__init__("Another sync of this integration began later and has finished.")
+    _message = "Another sync of this integration began later and has finished."
 
 
 class EmptyReport(RecipientFieldsError):
     """The report has no fields, and the caller has not permitted that."""
 
-    def __init__(self) -> None:
-        super().__init__("The report has no fields, so nothing was changed.")
+    _message = "The report has no fields, so nothing was changed."
 
 
 class EspFieldTaken(RecipientFieldsError):
@@ -67,8 +63,7 @@ class EspFieldTaken(RecipientFieldsError):
 class IntegrationChanged(RecipientFieldsError):
     """The integration's fields differ from those that the caller expects."""
 
-    def __init__(self) -> None:
-        super().__init__("The integration's fields have changed. Read them again and retry.")
+    _message = "The integration's fields have changed. Read them again and retry."
 
 
 class IntegrationRequired(RecipientFieldsError):
