@@ -313,6 +313,10 @@ class Reader:
                 self._loop(node)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
+            case Opaque(name="", arguments=(Path((str() as name,)),), nodes=(*_,)) if (
+                name in self.profile.vocabulary.tags
+            ):
+                raise ByHand(_OTHER_TAG.format(name=name, title=self.profile.title))
             case Opaque(name="", start=start, nodes=(*_,)):
                 tag = self.text[start : self.text.index("}}", start) + 2]
                 raise ByHand(_SECTION.format(tag=tag))
@@ -466,7 +470,7 @@ class Reader:
                     self._show_system(node, system, *around, (_TEXT_OF_LINK.format(title=title),))
                     return
         if name in self.profile.vocabulary.system_tags:
-            raise ByHand(OTHER_ROLES[TagRole.SYSTEM])
+            raise ByHand(OTHER_ROLES[TagRole.SYSTEM].format(name=name, title=title))
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
 
     def _raw(self, node: Raw) -> None:
