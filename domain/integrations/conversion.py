@@ -565,7 +565,10 @@ class _Conversion:
                     reader.add_caveat(document.find_start(offset), warning.message)
                 else:
                     at = self._lines.position(document.find_start(offset))
-                    yield evolve(warning, line=at.line, column=at.column, places=())
+                    own = evolve(warning, line=at.line, column=at.column, places=())
+                    if self._target is not None:
+                        own = evolve(own, message=self._target.with_own_link(own.message))
+                    yield own
 
     def _report_fields(
         self, content: Content, document: Document, reader: Reader, fields: SourceFields

@@ -449,10 +449,8 @@ class Reader:
             return
         code = None if self.target is None else self.target.find_system_code(system)
         if self.target is not None and isinstance(code, str):
-            instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
-            if isinstance(instead, SystemCode):
-                code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
-            raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
+            advice = self.target.with_own_link(code)
+            raise ByHand(f"{advice} {_GIVE.format(name=system.value)}")
         self._convert(node, f"{before}{system}{after}", caveats)
 
     def _opaque(self, node: Opaque) -> None:

@@ -1775,7 +1775,11 @@ def test_values_replace_what_the_target_lacks():
         ("hubspot", "{{ year }}", "{{today.year}}"),
         ("hubspot", "{{ unsubscribe_link_single }}", "{{link.unsubscribe}}"),
         ("activecampaign", "%SENDER-INFO%", "{{sender.address}}"),
+        ("activecampaign", "%UNSUBSCRIBELINK%&ALL", "{{link.unsubscribe_all}}"),
+        ("activecampaign", "%UNSUBSCRIBELINK%&amp;ALL", "{{link.unsubscribe_all}}"),
+        ("activecampaign", "%UNSUBSCRIBELINK%&ALLOW", "{{link.unsubscribe}}&ALLOW"),
         ("sfmc", "%%Member_Busname%% %%XTYEAR%%", "{{sender.name}} {{today.year}}"),
+        ("onesignal", "{{ x }} [unsubscribe_url]", "{{recipient.x}} {{link.unsubscribe}}"),
     ],
 )
 def test_other_names_of_links_the_sender_and_the_year_are_read(esp, source, expected):
@@ -2085,9 +2089,10 @@ def test_strict_refuses_caveats_and_tags_by_hand():
 
 
 def test_an_email_without_a_link_to_unsubscribe_has_a_warning():
-    codes = [each.code for each in braze("<html><body>{{ first_name }}</body></html>").warnings]
+    (warning,) = braze("<html><body>{{ first_name }}</body></html>").warnings
 
-    assert WarningCode.UNSUBSCRIBE_LINK_MISSING in codes
+    assert warning.code is WarningCode.UNSUBSCRIBE_LINK_MISSING
+    assert "Write `{{${set_user_to_unsubscribed_url}}}` where" in warning.message
 
 
 def test_the_type_that_a_later_tag_shows_applies_to_earlier_ones():
