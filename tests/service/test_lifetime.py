@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..support.command_line import SCRIPT, Script
+from ..support.command_line import SCRIPT, Script, environment_with
 from ..support.service import Client, Service
 from ..support.waiting import TIMEOUT, eventually
 from .test_admin import THREADS, all_workers_busy
@@ -39,7 +39,7 @@ def terminal_output(*options: str, storage: str = "memory:") -> str:
     """Return the output of `serve` at a terminal, from the start to the end by SIGTERM."""
     terminal, program_end = pty.openpty()
     command = [SCRIPT, "--storage", storage, "serve", "--listen", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, stderr=program_end) as process:
+    with subprocess.Popen(command, env=environment_with({}), stderr=program_end) as process:
         os.close(program_end)
         output = b""
         try:
@@ -249,7 +249,7 @@ def test_an_unread_log_delays_neither_start_nor_shutdown(
                 os.write(writing, b"x" * 4_096)
         os.set_blocking(writing, True)
     command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stderr=writing) as process:
+    with subprocess.Popen(command, env=environment_with({}), stderr=writing) as process:
         os.close(writing)
         try:
             eventually(lambda: process.poll() is not None or _handles_sigterm(process.pid))

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..support.command_line import SCRIPT, Script
+from ..support.command_line import SCRIPT, Script, environment_with
 from ..support.service import FIELDS, Service
 from ..support.waiting import TIMEOUT
 
@@ -100,7 +100,7 @@ def test_every_received_request_gets_a_response(start: Callable[..., Service], k
 def test_an_unread_log_does_not_delay_the_shutdown() -> None:
     """A pipe holds 64 KiB, about 300 lines; the queue of the log holds 1,000 lines."""
     command = [SCRIPT, "--storage", "memory:", "serve", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, env=environment_with({}), stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         found = re.search(rb"listening on http://([^\s:]+):(\d+)", process.stderr.readline())
         assert found is not None

@@ -13,6 +13,7 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import Organization
 
+from ...support.command_line import environment_with
 from ...support.postgres import PASSWORD
 from ...support.service import FIELDS, Client, require_statuses
 from .conftest import COMMAND
@@ -88,6 +89,7 @@ def test_neither_the_process_list_nor_the_log_shows_the_password(
     url = f"{scheme}:{database.partition(':')[2]}"
     with subprocess.Popen(
         [COMMAND, "--storage", url, "serve", "--listen", "127.0.0.1:0"],
+        env=environment_with({}),
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
