@@ -409,7 +409,7 @@ class _Parser:
                     self._refuse(offset, result.rule, result.message, result.suggestion)
                 else:
                     parsed.append(result)
-        return evolve(reference, filters=tuple(parsed))
+        return evolve(reference, filters=tuple(parsed)) if parsed else reference
 
     def _text(self, found: re.Match[str]) -> str | None:
         """Return the text of a filter without its escapes. Refuse unknown ones."""

@@ -32,7 +32,7 @@ from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
 from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import EVENT_DATA, SourceField, SourceFields, list_names
-from ..esp.conversion.values import join_outputs
+from ..esp.conversion.values import Values, join_outputs
 from ..esp.data_codes import name_variable
 from ..esp.derived_codes import require_plain_text
 from ..esp.errors import NoSafeForm
@@ -62,13 +62,12 @@ __all__ = [
 _RECOGNIZED = 50_000
 """The characters of a text in which tags of other ESPs are searched."""
 _MAX_ROUNDS = 12
-"""The exports of one template. Each but the first leaves out what the one before refused."""
-_MAX_EXPORTED = 35_000
-"""The tags of all these exports."""
+"""The readings of one template. The later ones know what its last tags mean, and what stays."""
+_MAX_READ = 35_000
+"""The tags of all these readings."""
 
-MAX_TAGS = 15_000
-"""The tags and statements of a template, and other places: one for each 66 characters of content.
-"""
+MAX_TAGS = 10_000
+"""The tags and statements of a template, and other places: one per 100 characters of content."""
 
 _VALUE = r"""(?:"[^"<>{}%|]*"|'[^'<>{}%|]*')"""
 """The value of an attribute, without code."""
@@ -305,6 +304,7 @@ class _Conversion:
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
         )
+        values = Values(self._source, fields)
         rules = self._source.adjacent_text
         if rules.find_stripped is not None and not self._is_html:
             self._stripped = dict.fromkeys(rules.find_stripped(self._text, tags))
@@ -314,12 +314,13 @@ class _Conversion:
             self._stripped.update(dict.fromkeys(each.span() for each in escapes))
         parts = {part.start: tag for tag in tags if len(tag.parts) > 1 for part in tag.parts[1:]}
         is_broken = any(each.is_alone for each in find_unread(nodes))
-        # The types that later tags show apply to earlier ones.
-        self._copied.update(self._read(nodes, fields, parts, is_broken=is_broken).to_copy)
-        for _ in range(min(_MAX_ROUNDS, _MAX_EXPORTED // max(count, 1))):
-            reader = self._read(nodes, fields, parts, is_broken=is_broken)
-            if not self._copied.issuperset(to_copy := reader.to_copy):
+        for _ in range(min(_MAX_ROUNDS, _MAX_READ // max(count, 1))):
+            reader = self._read(nodes, values, parts, is_broken=is_broken)
+            to_copy, are_settled = reader.to_copy, fields.are_settled
+            if not (are_settled and self._copied.issuperset(to_copy)):
                 self._copied.update(to_copy)
+                if not are_settled:
+                    values.forget()
                 continue
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),
@@ -387,7 +388,7 @@ class _Conversion:
     def _read(
         self,
         nodes: Sequence[Node],
-        fields: SourceFields,
+        values: Values,
         parts: Mapping[int, Tag],
         *,
         is_broken: bool,
@@ -398,7 +399,7 @@ class _Conversion:
             lines=self._lines,
             profile=self._source,
             target=self._target,
-            fields=fields,
+            values=values,
             exact=self._options.exact,
             is_html=self._is_html,
             html=self._html,
@@ -564,7 +565,10 @@ class _Conversion:
                     reader.add_caveat(document.find_start(offset), warning.message)
                 else:
                     at = self._lines.position(document.find_start(offset))
-                    yield evolve(warning, line=at.line, column=at.column, places=())
+                    own = evolve(warning, line=at.line, column=at.column, places=())
+                    if self._target is not None:
+                        own = evolve(own, message=self._target.with_own_link(own.message))
+                    yield own
 
     def _report_fields(
         self, content: Content, document: Document, reader: Reader, fields: SourceFields

@@ -21,6 +21,7 @@ from typing import TypeAlias
 import pytest
 
 from recipient_fields.domain.esp import BUILT_IN
+from recipient_fields.domain.integrations.conversion import MAX_TAGS
 
 from ..http.api import CONDITION_COMPILATIONS, CONTENT_EXPORTS, FIELDS, RECIPIENT_CHECKS
 from .entries import CONVERSIONS, ESPS, Surfaces
@@ -78,14 +79,23 @@ SHAPES = (
     Shape('{{#if recipient.tier = "a"}}', BRANCH + FILLER * 2, "{{/if}}"),
 )
 """Content that needs much time or memory."""
+CHARACTERS_PER_TAG = LENGTH // MAX_TAGS + 1
 TEMPLATES = (
-    Shape("", "{{ first_name|default:'there' }} and so on and on, again and again "),
-    Shape("", "{{customer.a№}} and so on and on and on and so on, again and again "),
+    *(
+        Shape("", piece.ljust(CHARACTERS_PER_TAG * tags, "x"), last)
+        for tags, piece, last in (
+            (1, "{{ first_name|default:'there' }}", ""),
+            (1, "{{ first_name|default:'there' }}", "{% if first_name > 1 %}a{% endif %}"),
+            (1, "{{customer.a№}}", ""),
+            (1, "{{customer.a№|default:'b'}}", "{% if customer.a1 > 1 %}a{% endif %}"),
+            (1, "%%first№%%", ""),
+            (1, "%A№%", ""),
+            (3, "{% for x in event.a %}{{ x.b }}{% endfor %}", ""),
+            (3, "{{#each a№}}{{b}}{{/each}}", ""),
+            (2, "*|IF:A|*b*|END:IF|*", ""),
+        )
+    ),
     Shape("", "*|IF:A№|*a*|ELSE:|*b*|END:IF|*"),
-    Shape("", "%%first№%% and so on and on and on and so on again, and once again "),
-    Shape("", "{% for x in event.a %}{{ x.b }} and so on, {% endfor %}"),
-    Shape("", "%A№% and so on and on and on and so on once again, again and again "),
-    Shape("", "{{#each a№}}{{b}}{{/each}}" + "b" * 180),
     Shape("", "{% if contact.a№ == 'b' %}c{% endif %}"),
     Shape("{% assign a = 'b' %}", "{% if ${c} == 'd' %}{% assign a = '№' %}{% endif %}{{ a }}"),
     Shape("", "%%[ SET @a№ = [b] IF EMPTY(@a№) THEN SET @a№ = 'c' ENDIF ]%%%%=v(@a№)=%%"),

@@ -171,7 +171,7 @@ class Reader:
     lines: Lines
     profile: Profile
     target: Profile | None
-    fields: SourceFields
+    values: Values
     exact: bool
     is_html: bool
     html: Html
@@ -204,7 +204,7 @@ class Reader:
     """The assignments by the names of their variables."""
     _lacking: dict[int, tuple[Expression, str | None]] = field(init=False, factory=dict)
     """Values of variables, by their identities, and why content lacks them."""
-    _values: Values = field(init=False)
+    _fields: SourceFields = field(init=False)
     _conditions: Conditions = field(init=False)
 
     _blank: dict[int, bool] = field(init=False, factory=dict)
@@ -222,10 +222,10 @@ class Reader:
         trimming = self._trim_before + self._trim_after
         self._removes_white_space = any(each in self.text for each in trimming)
         self._fold = self.profile.vocabulary.fold
-        self._values = Values(self.profile, self.fields)
+        self._fields = self.values.fields
         self._copies = Copies.between(self.profile, self.target)
         forms = () if self.target is None else self.target.conditions.presences
-        self._conditions = Conditions(self._values, self.exact, forms)
+        self._conditions = Conditions(self.values, self.exact, forms)
 
     @property
     def presences(self) -> Mapping[str, Presence]:
@@ -313,6 +313,10 @@ class Reader:
                 self._loop(node)
             case Unread():
                 raise ByHand(f"{self.profile.title} does not read this tag. {node.reason}")
+            case Opaque(name="", arguments=(Path((str() as name,)),), nodes=(*_,)) if (
+                name in self.profile.vocabulary.tags
+            ):
+                raise ByHand(_OTHER_TAG.format(name=name, title=self.profile.title))
             case Opaque(name="", start=start, nodes=(*_,)):
                 tag = self.text[start : self.text.index("}}", start) + 2]
                 raise ByHand(_SECTION.format(tag=tag))
@@ -339,8 +343,8 @@ class Reader:
             self.results[node.start] = DROPPED
             return
         system, caveat = self._system_codes.get(shown, (None, None))
-        if system is not None and not self.fields.hides_names:
-            self.fields.shown.add(system)
+        if system is not None and not self._fields.hides_names:
+            self._fields.add_shown(system)
             self._show_system(node, system)
             if caveat is not None and self.target != self.profile:
                 self.add_caveat(node.start, caveat)
@@ -366,13 +370,13 @@ class Reader:
 
         HubSpot has one link for both. An earlier reading has found the other one.
         """
-        has_all = SystemValue.UNSUBSCRIBE_ALL in self.fields.shown
+        has_all = self._fields.is_shown(SystemValue.UNSUBSCRIBE_ALL)
         return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
         try:
-            return self._values.reference(value)
+            return self.values.reference(value)
         except ByHand:
             match value:
                 case Filtered(Operation("choice", operands), filters):
@@ -398,7 +402,7 @@ class Reader:
                         raise ByHand(_TEXT_OF_VARIABLE) from None
                     return str(text), ()
                 case Filtered() | Call():
-                    fixed = self._values.find_fixed(value)
+                    fixed = self.values.find_fixed(value)
                     if fixed is not None:
                         return self._shown(fixed)
             raise
@@ -445,10 +449,8 @@ class Reader:
             return
         code = None if self.target is None else self.target.find_system_code(system)
         if self.target is not None and isinstance(code, str):
-            instead = self.target.find_system_code(SystemValue.UNSUBSCRIBE)
-            if isinstance(instead, SystemCode):
-                code = code.replace(str(SystemValue.UNSUBSCRIBE), instead.code)
-            raise ByHand(f"{code} {_GIVE.format(name=system.value)}")
+            advice = self.target.with_own_link(code)
+            raise ByHand(f"{advice} {_GIVE.format(name=system.value)}")
         self._convert(node, f"{before}{system}{after}", caveats)
 
     def _opaque(self, node: Opaque) -> None:
@@ -468,7 +470,7 @@ class Reader:
                     self._show_system(node, system, *around, (_TEXT_OF_LINK.format(title=title),))
                     return
         if name in self.profile.vocabulary.system_tags:
-            raise ByHand(OTHER_ROLES[TagRole.SYSTEM])
+            raise ByHand(OTHER_ROLES[TagRole.SYSTEM].format(name=name, title=title))
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
 
     def _raw(self, node: Raw) -> None:
@@ -510,7 +512,7 @@ class Reader:
         if self._has_effect(node.value) or self._list_set(node) != {node.name}:
             raise ByHand(_EFFECT)
         reason = ByHand(_STAYING.format(name=node.name))
-        is_given = self.fields.is_given_variable(node.name)
+        is_given = self._fields.is_given_variable(node.name)
         if node.name not in self.copied:
             try:
                 value = self._resolve(node.value)
@@ -569,7 +571,7 @@ class Reader:
                     raise ByHand(_VARIABLE.format(name=name))
                 self._wanted.add(name)
                 return write_liquid(name, [_as_member(each) for each in members])
-        source = self.fields.find(self._substitute(path))
+        source = self._fields.find(self._substitute(path))
         if source is None:
             raise ByHand(_VARIABLE)
         return write_reference(source.reference)
@@ -578,7 +580,7 @@ class Reader:
         """Return whether this is a variable, and not that of a loop."""
         if name not in self._variables:
             return False
-        items = [Path((each,)) for item in self.fields.loops for each in item.names]
+        items = [Path((each,)) for item in self._fields.loops for each in item.names]
         return self._variables[name] not in items
 
     def _resolve(self, value: Expression) -> Expression:
@@ -722,16 +724,16 @@ class Reader:
                 with suppress(ByHand):
                     value = self._resolve(shown.value)
                     code, caveats = self._shown(value)
-                    conditions = Conditions(self._values, self.exact, ())
+                    conditions = Conditions(self.values, self.exact, ())
                     test, found = conditions.read(self._resolve(first.test))
                     codes = (code, text) if shown.start < otherwise.start else (text, code)
                     default = _as_default(test, *codes)
-                    source = self._values.operand(value)
+                    source = self.values.operand(value)
                     is_block = self.target is not None and not has_default_tag(self.target)
                     if found and is_block:
                         return None  # A block of the target is right for more values.
                     if default is not None and source is not None:
-                        self.fields.assume_text(source, text)
+                        self._fields.assume_text(source, text)
                         return default, tuple(dict.fromkeys((*found, *caveats)))
         return None
 
@@ -774,9 +776,9 @@ class Reader:
         has_test = any(each.test is not None for each in node.branches)
         if node.options or has_test or len(node.variables) > 1:
             raise ByHand(_LOOP)
-        if len(self.fields.loops) >= MAX_LOOP_DEPTH:
+        if len(self._fields.loops) >= MAX_LOOP_DEPTH:
             raise ByHand(_DEPTH)
-        return self.fields.find_item(self._resolve(node.items), names)
+        return self._fields.find_item(self._resolve(node.items), names)
 
     def _copy_loop(self, node: Loop, reason: ByHand) -> tuple[str, Sequence[str]]:
         """Return the opening of a loop over another list, and its caveats. Raises: the reason."""
@@ -819,7 +821,7 @@ class Reader:
                     node.start, branch.start, branch.end, code, caveats, is_copied=is_copied
                 )
             self._variables = before.new_child()
-            with self.fields.inside(item if is_first else None):
+            with self._fields.inside(item if is_first else None):
                 self.read(e for e in branch.nodes if not (is_blank and isinstance(e, Text)))
             after.append(self._variables)
         self._variables = before
@@ -914,7 +916,6 @@ class Reader:
         if not isinstance(node, Assignment | Output):
             self._variables.update(dict.fromkeys(map(self._fold, self._list_set(node))))
         self.kept_variables.update({each.start: each.name for each in _assignments(node)})
-        line = self.lines.position(node.start).line
         if self._variables or self._assigned:
             self._keep_read(node, reason)
         match node:
@@ -923,7 +924,8 @@ class Reader:
             case _:
                 is_block = False
         is_part = node.start in self.parts or node.end in self.parts
-        self._keep_text(node.start, node.end, line if is_block or is_part else None)
+        line = self.lines.position(node.start).line if is_block or is_part else None
+        self._keep_text(node.start, node.end, line)
 
     def _keep_read(self, node: Node, reason: str) -> None:
         """Keep the variables that a tag or block by hand reads or changes.
@@ -955,6 +957,8 @@ class Reader:
 
     def _find_cause(self, node: Node) -> str | None:
         """Return that the tag reads a variable with a value that content lacks, or None."""
+        if not self._variables:
+            return None
         values: Sequence[Expression | None] = ()
         match node:
             case Output(value=value) | Assignment(value=value) if not isinstance(value, tuple):
@@ -1000,8 +1004,8 @@ class Reader:
         return None
 
     def _words(self, node: Node) -> Collection[str]:
-        """Return the words in the code of the node, which can be names of variables."""
-        return {*map(self._fold, _WORD.findall(self.text, node.start, node.end))}
+        """Return the words in the code of the node in order, which can be names of variables."""
+        return dict.fromkeys(map(self._fold, _WORD.findall(self.text, node.start, node.end)))
 
     def _can_change(self, node: Node) -> bool:
         """Return whether the node can change variables that it names."""

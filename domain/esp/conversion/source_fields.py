@@ -30,8 +30,8 @@ OTHER_ROLES: Mapping[TagRole, str] = {
         "This is data of the event or message. Write it in the language of the other ESP."
     ),
     TagRole.SYSTEM: (
-        "This shows a link, a date of today, or data of the sender or message, for which there is"
-        " no portable code. Write the code of the other ESP."
+        "`{name}` is a value that {title} itself provides. Content has no code for it: write that"
+        " of the other ESP."
     ),
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",
@@ -135,10 +135,13 @@ class SourceFields:
     """Why paths are by hand."""
     _taken: dict[str, SourceField] = Factory(dict)
     _loops: list[LoopItem] = Factory(list)
+    _told: dict[int, tuple[SourceField, tuple[bool, DataType | None]]] = Factory(dict)
+    """What tags were told first about the types of fields, by the identities of these."""
     read_names: set[str] = Factory(set)
     """The names that paths have, also those of no field, as they are compared."""
-    shown: set[SystemValue] = Factory(set)
+    _shown: set[SystemValue] = Factory(set)
     """The links, and the data of the sender and today, that tags show."""
+    _told_not_shown: set[SystemValue] = Factory(set)
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -234,18 +237,50 @@ class SourceFields:
             raise ByHand(_HIDDEN)
         return self._member_path(loops[level - 1].variable, parts), loops[level - 1].list
 
+    def forget_told(self) -> None:
+        """Forget what tags were told: they are read again."""
+        self._told.clear()
+        self._told_not_shown.clear()
+
+    @property
+    def are_settled(self) -> bool:
+        """Whether what tags were told still holds: later tags can show other types and values."""
+        are_same = all(told == self._look_up(source) for source, told in self._told.values())
+        return are_same and self._told_not_shown.isdisjoint(self._shown)
+
+    def add_shown(self, value: SystemValue) -> None:
+        """Note that a tag shows the value."""
+        self._shown.add(value)
+
+    def is_shown(self, value: SystemValue) -> bool:
+        """Return whether a tag shows the value, also a later one."""
+        if value not in self._shown:
+            self._told_not_shown.add(value)
+        return value in self._shown
+
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""
-        known = self._known.get(source.key)
-        return source.data_type if known is None else known.data_type
+        return self._tell(source)[1]
 
     def has_type(self, source: SourceField) -> bool:
         """Return whether the organization or a tag says which type the field has."""
-        return source.key in self._known or bool(source.types)
+        return self._tell(source)[0]
+
+    def _tell(self, source: SourceField) -> tuple[bool, DataType | None]:
+        found = self._look_up(source)
+        self._told.setdefault(id(source), (source, found))
+        return found
+
+    def _look_up(self, source: SourceField) -> tuple[bool, DataType | None]:
+        """Return whether the type is said, and the type, which a default can also show."""
+        known = self._known.get(source.key)
+        if known is not None:
+            return True, known.data_type
+        return bool(source.types), source.data_type
 
     def assume_text(self, source: SourceField, default: str) -> None:
         """Note that the default shows the type, if no other tag does."""
-        if self.type_of(source) is None and not default.isdecimal():
+        if source.key not in self._known and not default.isdecimal():
             source.is_shown_as_text = True
 
     def require(self, source: SourceField, wanted: DataType, *values: Value) -> None:

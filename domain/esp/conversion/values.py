@@ -37,7 +37,7 @@ from ..languages.tree import (
     walk,
 )
 from ..languages.tree import Filter as FilterCode
-from ..profiles.profile import FilterForm, FilterRefusal, OtherDefault, Profile
+from ..profiles.profile import FilterRefusal, OtherDefault, Profile
 from .code import (
     DEFAULT,
     LENGTH,
@@ -129,6 +129,11 @@ class Values:
         init=False, factory=dict
     )
     """What equal values in the same loops have become, or why they are by hand."""
+
+    def forget(self) -> None:
+        """Forget what values have become: the types of fields have changed."""
+        self._references.clear()
+        self.fields.forget_told()
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
@@ -376,20 +381,28 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
             written = Filter(name, argument)
             with suppress(NotInsertable):
                 code = filter_code(bare, SLOT, [written], data_type).code
-                expression = read_output(profile, code)
-                if not isinstance(expression, Literal):
-                    yield _Pattern(expression, written)
-                    continue
-                shapes = [find_shape(each, code) for each in read_tree(profile, code)]
-                operands = Path((SLOT,)), Literal(argument)
-                yield _Pattern(Call(f"joined {name.value}", operands), written, shapes=shapes)
+                yield _filter_pattern(profile, code, written)
     for name, form in profile.filters.forms.items():
-        for other, caveat in form.others.items() if isinstance(form, FilterForm) else ():
+        if isinstance(form, FilterRefusal):
+            continue
+        for other, caveat in form.others.items():
             code = other.replace("VALUE", SLOT).replace("ARGUMENT", LENGTH)
-            expression = read_output(profile, profile.filters.output.replace("VALUE", code))
+            if not form.is_output:
+                code = profile.filters.output.replace("VALUE", code)
             argument, *_ = _ARGUMENTS.get(name, (None,))
             caveats = (caveat.format(title=profile.title),)
-            yield _Pattern(expression, Filter(name, argument), caveats=caveats)
+            yield _filter_pattern(profile, code, Filter(name, argument), caveats)
+
+
+def _filter_pattern(
+    profile: Profile, code: str, written: Filter, caveats: Sequence[str] = ()
+) -> _Pattern:
+    expression = read_output(profile, code)
+    if not isinstance(expression, Literal):
+        return _Pattern(expression, written, caveats=caveats)
+    shapes = [find_shape(each, code) for each in read_tree(profile, code)]
+    joined = Call(f"joined {code}", (Path((SLOT,)), Literal(written.argument)))
+    return _Pattern(joined, written, caveats=caveats, shapes=shapes)
 
 
 def join_outputs(profile: Profile, nodes: Sequence[Node], text: str) -> tuple[Node, ...]:

@@ -31,7 +31,7 @@ _TAG = re.compile(
     | (?P<divider>ELSE|ENDIF|/IF)
     | (?P<name>[A-Z0-9_][A-Z0-9_-]{0,99})
       (?:\|(?P<default>[^%\n<>"]{0,100})|[*:+][^%\n<>"]{0,100})?
-    )%""",
+    )%(?P<all>(?<=%UNSUBSCRIBELINK%)&(?:amp;)?ALL\b)?""",
     re.VERBOSE | re.ASCII,
 )
 _ENCODED = re.compile(r"(?>(?:%[0-9A-F]{2}[\w.~+-]*+){2,})(?P<tag>%?)", re.ASCII)
@@ -79,7 +79,7 @@ def _part(tag: re.Match[str]) -> Statement | Tag:
         return Divider(start, end, "ELSE")
     if tag["divider"] is not None:
         return Closing(start, end, "/IF")
-    value: Expression = Path((tag["name"],))
+    value: Expression = Path((f"{tag['name']}&ALL" if tag["all"] else tag["name"],))
     if tag["default"] is not None:
         value = Filtered(value, (Filter("default", (Literal(tag["default"]),)),))
     return Tag(start, end, (Output(start, end, value),), Certainty.IF_KNOWN)

@@ -180,6 +180,12 @@ PROFILE = Profile(
                     " encodes ~, and does not encode *, as in a *~.",
                 ),
                 is_output=True,
+                others={
+                    "{{#urlEncode}}{{VALUE}}{{/urlEncode}}": (
+                        "{title} escapes HTML before it encodes the value here: & becomes"
+                        " %26amp%3B."
+                    ),
+                },
             ),
             FilterName.NUMBER: _filter(
                 "(numberFormat VALUE minimumFractionDigits=ARGUMENT maximumFractionDigits=ARGUMENT"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from attrs import evolve
 
 from ...content import Surface
 from ...content.filters import FilterName
 from ...content.system_values import SystemValue
+from ..languages.blocks import Certainty, Tag, scan
 from ..languages.conditions import Atom, Falsy, Feature, Presence
 from ..languages.liquid import read_liquid
 from ..languages.paths import write_liquid
+from ..languages.tree import Output, Path
 from ..names import Esp
 from . import liquid, shared
 from .profile import (
@@ -36,6 +41,8 @@ from .profile import (
 
 _SYNTAX = "documentation.onesignal.com/docs/en/using-liquid-syntax"
 
+_LINK = re.compile(r"\[unsubscribe_url\]")
+
 _UNSUBSCRIBE = "documentation.onesignal.com/docs/create-custom-unsubscribe-page"
 
 _FALSE_TEXTS = {
@@ -55,10 +62,19 @@ def _presence(*falsy: Falsy) -> Presence:
     return Presence((Atom("{operand}"), *others), frozenset({Falsy.MISSING, *falsy}))
 
 
+def read_link(text: str) -> Iterator[Tag]:
+    """Yield the links to unsubscribe, which are not Liquid, in order."""
+
+    def read(tag: re.Match[str]) -> Tag:
+        return Tag(*tag.span(), (Output(*tag.span(), Path((tag[0],))),), Certainty.POSSIBLE)
+
+    return scan(text, _LINK, read)
+
+
 PROFILE = Profile(
     esp=Esp("onesignal"),
     title="OneSignal",
-    languages=(read_liquid,),
+    languages=(read_liquid, read_link),
     engines={
         Engine.RUBY_LIQUID: "OneSignal documents Shopify's Liquid, and dates as Ruby reads them.",
         Engine.LIQUIDJS: "The engine is not public, and LiquidJS is the other common one.",
@@ -161,7 +177,7 @@ PROFILE = Profile(
         fields=words("subscription"),
         events=words("journey"),
         nested=words("data_feed"),
-        system=words("subscription.unsubscribe_token"),
+        system=words("subscription.unsubscribe_token [unsubscribe_url]"),
         common=_ROOTS,
         local=liquid.LOCAL,
         tags=liquid.TAGS,

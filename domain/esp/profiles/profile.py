@@ -99,6 +99,12 @@ class Profile:
             return f"No source establishes a code of {self.title} for `{value}`. {_INSTEAD[value]}"
         return code
 
+    def with_own_link(self, advice: str) -> str:
+        """Return the advice with the ESP's own code of the link to unsubscribe, if it has one."""
+        code = self.find_system_code(SystemValue.UNSUBSCRIBE)
+        link = code.code if isinstance(code, SystemCode) else str(SystemValue.UNSUBSCRIBE)
+        return advice.replace(str(SystemValue.UNSUBSCRIBE), link)
+
 
 class Engine(Enum):
     """The template engines that ESPs run, or that stand in for an engine that can't be tested."""
