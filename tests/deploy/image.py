@@ -1,14 +1,15 @@
 """Build the image of `docs/deploy/Containerfile` with buildah, as `make image` does.
 
 Run it as root. Without the argument `BASE`, mmdebstrap creates the base from Debian's packages, so
-no registry is needed. The image contains the current commit and depends only on it, the base and
-the packages of Debian: two builds have the same digest.
+no registry is needed. The image contains the current commit and depends only on it, the base, the
+packages of Debian and the version of buildah: two builds have the same digest.
 
 The builds use this machine's settings for apt and pip, of which the image contains nothing.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -40,18 +41,24 @@ def main() -> None:
     archive = REPOSITORY / "build" / "image" / f"recipient-fields-{project['version']}.tar"
     build(tag, base)
     archive.parent.mkdir(parents=True, exist_ok=True)
-    write(tag, archive)
-    print(f"{tag}: {size(tag) / 1e6:.0f} MB, {digest(tag)}")
+    digest = write(tag, archive)
+    print(f"{tag}: {size(tag) / 1e6:.0f} MB, {digest}")
     print(f"The archive is {archive.relative_to(REPOSITORY)}.")
 
 
-def write(image: str, archive: Path) -> None:
-    """Write an image to an OCI archive, which depends only on the image."""
+def write(image: str, archive: Path) -> str:
+    """Write an image to an OCI archive, and return its digest, which a registry shows too.
+
+    The archive depends only on the image. It is compressed, so the image has another digest in
+    buildah's storage.
+    """
     with TemporaryDirectory() as folder:
         buildah("push", "--quiet", image, f"oci:{folder}:{image.rpartition(':')[2]}")
         metadata = ("--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner")
         content = ("--mode=u=rwX,go=rX", "blobs", "index.json", "oci-layout")
         run("tar", "--create", "--file", archive, "--directory", folder, *metadata, *content)
+        (manifest,) = json.loads(Path(folder, "index.json").read_text("utf-8"))["manifests"]
+    return str(manifest["digest"])
 
 
 def build(tag: str, base: str = "", suite: str = SUITE) -> None:
@@ -119,11 +126,6 @@ def mounted(image: str) -> Iterator[Path]:
         yield Path(buildah("mount", container))
     finally:
         buildah("rm", container)
-
-
-def digest(image: str) -> str:
-    """Return the digest of an image."""
-    return buildah("inspect", "--type=image", "--format={{.FromImageDigest}}", image)
 
 
 def buildah(*arguments: str | Path) -> str:
