@@ -606,6 +606,7 @@ def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
         ),
         ("klaviyo", "{% today '%y' %}", "`today` is a value that Klaviyo itself provides."),
         ("braze", "{{campaign.${name}}}", "`campaign.name` is a value that Braze itself provides."),
+        ("klaviyo", "<p>{% unsubscribe '{{ x }}' %}</p>", "The text in this tag would be read as"),
         ("klaviyo", "{{ organization.name }}", "Or give `sender.name` with the option `--values`."),
         ("sfmc", "%%Member_Busname%%", "Or give `sender.name` with the option `--values`."),
     ],

@@ -466,6 +466,8 @@ class Reader:
                         case (Literal(str() as written), *_):
                             text = written
                     is_text = self.html.at(node.start).kind is Kind.TEXT
+                    if is_text and ("{{" in text or has_code(self.target or self.profile, text)):
+                        raise ByHand(_LITERAL)
                     around = ('<a href="', f'">{escape(text)}</a>') if is_text else ("", "")
                     self._show_system(node, system, *around, (_TEXT_OF_LINK.format(title=title),))
                     return
