@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -137,56 +137,48 @@ def render_json_schema(schema: RecipientSchema) -> dict[str, object]:
 
 def render_python_types(schema: RecipientSchema) -> str:
     """Return a Python module with the type of a recipient's data, a TypedDict."""
-    members = (
-        line
-        for key, field in schema.fields.items()
-        for line in (
-            *(f"        # Deprecated: use {each}." for each in _replacements(schema, key)),
-            f"        {_literal(key)}: {_python_type(field)} | None,",
-        )
+    members = _members(
+        schema,
+        lambda key, field: f"        {_literal(key)}: {_python_type(field)} | None,\n",
+        deprecation="        # Deprecated: use {}.\n",
     )
-    return "\n".join(
-        (
-            '"""The type of a recipient\'s data. Generated from the recipient fields."""',
-            "",
-            "from typing import Literal, TypedDict",
-            "",
-            "Recipient = TypedDict(",
-            '    "Recipient",',
-            "    {",
-            *members,
-            "    },",
-            "    total=False,",
-            ")",
-            "",
-        )
-    )
+    return f"""\
+\"""The type of a recipient's data. Generated from the recipient fields.\"""
+
+from typing import Literal, TypedDict
+
+Recipient = TypedDict(
+    "Recipient",
+    {{
+{members}    }},
+    total=False,
+)
+"""
 
 
 def render_typescript_types(schema: RecipientSchema) -> str:
     """Return a TypeScript module with the type of a recipient's data, an interface."""
-    members = (
-        line
+    members = _members(
+        schema,
+        lambda key, field: f"  {key}?: {_typescript_type(field)} | null;\n",
+        deprecation="  /** @deprecated Use {}. */\n",
+    )
+    return f"""\
+/** The type of a recipient's data. Generated from the recipient fields. */
+export interface Recipient {{
+{members}}}
+"""
+
+
+def _members(
+    schema: RecipientSchema, write: Callable[[str, Field], str], *, deprecation: str
+) -> str:
+    """Return the members of a type. A field for which another stands is deprecated."""
+    replaced = schema.definitions
+    return "".join(
+        (deprecation.format(replaced[key]) if key in replaced else "") + write(key, field)
         for key, field in schema.fields.items()
-        for line in (
-            *(f"  /** @deprecated Use {each}. */" for each in _replacements(schema, key)),
-            f"  {key}?: {_typescript_type(field)} | null;",
-        )
     )
-    return "\n".join(
-        (
-            "/** The type of a recipient's data. Generated from the recipient fields. */",
-            "export interface Recipient {",
-            *members,
-            "}",
-            "",
-        )
-    )
-
-
-def _replacements(schema: RecipientSchema, key: str) -> Sequence[str]:
-    """Return the key of the field that stands for the field with this key, if there is one."""
-    return [schema.definitions[key]] if key in schema.definitions else []
 
 
 def _field_schema(field: Field) -> dict[str, object]:

@@ -262,7 +262,7 @@ def convert_command(
     Text that neither ESP reads, such as code of a third one, has a warning. It changes no status.
 
     Between Braze, Customer.io and OneSignal, filters, variables and loops that content lacks are
-    copied.
+    copied. Comments without tags stay if the other ESP has the same, except those of Handlebars.
 
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.

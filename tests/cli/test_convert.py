@@ -42,6 +42,27 @@ def test_code_of_a_third_esp_is_text_of_the_source_with_a_warning(cli: CommandLi
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "comment", "kept"),
+    [
+        ("braze", "customerio", "{%- comment -%} a note {%- endcomment %}", True),
+        ("braze", "customerio", "{% comment %}{{ x }}{% endcomment %}", False),
+        ("klaviyo", "hubspot", "{# a note #}", True),
+        ("sendgrid", "iterable", "{{! a note }}", False),
+        ("klaviyo", "portable", "{# a note #}", False),
+        ("braze", "klaviyo", "{%- comment -%}a note{%- endcomment -%}", False),
+        ("braze", "mailchimp", "{% comment %}a note{% endcomment %}", False),
+    ],
+)
+def test_a_comment_stays_if_the_other_esp_has_the_same(
+    cli: CommandLine, source: str, target: str, comment: str, *, kept: bool
+):
+    run = cli("convert", "--from", source, "--to", target, stdin=f"a{comment}b")
+
+    assert (run.status, run.out) == (0, f"a{comment}b" if kept else "ab")
+    assert run.err == "<stdin>: 1 converted\n"
+
+
 def test_only_the_statements_of_a_tag_that_are_by_hand_stay(cli: CommandLine):
     statements = 'SET @city = AttributeValue("city")\nSET @offer = Lookup("a", "b")'
     source = f"%%[\n{statements}\n]%%%%=v(@city)=%% %%=v(@offer)=%%"
@@ -585,6 +606,7 @@ def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
         ),
         ("klaviyo", "{% today '%y' %}", "`today` is a value that Klaviyo itself provides."),
         ("braze", "{{campaign.${name}}}", "`campaign.name` is a value that Braze itself provides."),
+        ("klaviyo", "<p>{% unsubscribe '{{ x }}' %}</p>", "The text in this tag would be read as"),
         ("klaviyo", "{{ organization.name }}", "Or give `sender.name` with the option `--values`."),
         ("sfmc", "%%Member_Busname%%", "Or give `sender.name` with the option `--values`."),
     ],

@@ -194,6 +194,7 @@ DIALECTS: Mapping[Esp, Dialect] = {
             "{% if VALUE != blank %}{{ VALUE }}{% else %}there{% endif %}",
             "{% if VALUE == blank %}you{% else %}{{ VALUE }}{% endif %}",
             "{%- comment -%}{{ x }}{%- endcomment -%}",
+            " {%- comment -%}a note{%- endcomment %} ",
             "{% raw %}{{ x }}{% endraw %}",
             "{% case VALUE %}{% when 'gold', 'Gold' %}1{% when 'x' %}2{% else %}3{% endcase %}",
         ),

@@ -306,7 +306,7 @@ class Reader:
             case Assignment() | Opaque(name="VAR"):
                 self._convert(node, code, caveats)
             case Comment():
-                self._convert(node, "", ())
+                self._comment(node)
             case Raw():
                 self._raw(node)
             case Loop():
@@ -466,12 +466,28 @@ class Reader:
                         case (Literal(str() as written), *_):
                             text = written
                     is_text = self.html.at(node.start).kind is Kind.TEXT
+                    if is_text and ("{{" in text or has_code(self.target or self.profile, text)):
+                        raise ByHand(_LITERAL)
                     around = ('<a href="', f'">{escape(text)}</a>') if is_text else ("", "")
                     self._show_system(node, system, *around, (_TEXT_OF_LINK.format(title=title),))
                     return
         if name in self.profile.vocabulary.system_tags:
             raise ByHand(OTHER_ROLES[TagRole.SYSTEM].format(name=name, title=title))
         raise ByHand(_OTHER_TAG.format(name=name, title=title))
+
+    def _comment(self, node: Comment) -> None:
+        """Keep a comment without tags that the target reads as one, too. Remove another one.
+
+        Those of Handlebars can be in a line that is not shown, or after an escape.
+        """
+        text = self.text[node.start : node.end]
+        is_handlebars = self.profile.vocabulary.syntax is Syntax.HANDLEBARS
+        if self.target is None or is_handlebars or text.count("{") > 2:
+            self._convert(node, "", ())
+        elif [*map(type, read_tree(self.target, text))] == [Comment]:
+            self._insert(node, text)
+        else:
+            self._convert(node, "", ())
 
     def _raw(self, node: Raw) -> None:
         """Write text that is not read as code so that the target does not read it, either."""

@@ -21,10 +21,11 @@ const TAG = new RegExp(
 );
 const OUTPUT = new RegExp(`^${OPERAND}${FILTERS}$`);
 const RAW = /\{% raw %\}.*?\{% endraw %\}/gs;
+const COMMENT = /\{%-? comment -?%\}[^{}]*\{%-? endcomment -?%\}/g;
 const TAGS = /\{%-?\s*(.*?)\s*-?%\}|\{\{-?\s*(.*?)\s*-?\}\}/gs;
 
 function checkSyntax(template) {
-  const text = template.replace(RAW, "").replace(TAGS, (_, tag, output) => {
+  const text = template.replace(RAW, "").replace(COMMENT, "").replace(TAGS, (_, tag, output) => {
     if (!(tag === undefined ? OUTPUT.test(output) : TAG.test(tag))) {
       throw new Error(`Liquid implementations differ in how they read ${tag ?? output}`);
     }
