@@ -12,9 +12,11 @@ from tempfile import TemporaryFile
 
 from attrs import frozen
 
-from ..support.redaction import log_lines_with_secrets
+from ..support.redaction import REDACTED, log_lines_with_secrets
 
 SERVE = Path(__file__).parent / "serve.py"
+_REDACTED_ID = f'"request_id": "{REDACTED}"'
+"""The id of a request that a client called like an API key: generated requests can."""
 
 
 @frozen(kw_only=True)
@@ -45,7 +47,8 @@ def live_service(storage_url: str) -> Iterator[Live]:
                 process.terminate()
         assert process.returncode == 0
         log.seek(0)
-        assert log_lines_with_secrets(log.read()) == []
+        found = log_lines_with_secrets(log.read().replace(_REDACTED_ID, ""))
+        assert not found, "\n".join(found)
 
 
 def bearer(key: str) -> dict[str, str]:
