@@ -13,6 +13,8 @@ __all__ = ["MissingExtra"]
 class MissingExtra(RecipientFieldsError, ModuleNotFoundError):
     """The module `name` is not installed. The message names the extra that installs it."""
 
+    name: str | None
+
     def __init__(self, extra: str, module: str) -> None:
         super().__init__(f"The module {module} is missing. Install recipient-fields[{extra}].")
         self.name = module
