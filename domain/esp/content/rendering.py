@@ -223,9 +223,11 @@ class Rendering:
 
     def _system_reference(self, reference: SystemReference) -> str:
         value, start = reference.value, reference.start
-        if self._resolver.scope.variables and find_loop(self._profile, self._resolver.scope).root:
-            message = f"{self._title} would read this in the item of the loop. Move it out."
-            self._report.refuse(start, message)
+        scope = self._resolver.scope
+        with suppress(NotInsertable):  # Otherwise, the loop is refused.
+            if scope.variables and find_loop(self._profile, scope).root:
+                message = f"{self._title} would read this in the item of the loop. Move it out."
+                self._report.refuse(start, message)
         tag = self._native_tags.find(start)
         if tag is not None:
             self._report.refuse(start, self._native_tags.explain_system_value(tag))
