@@ -118,6 +118,7 @@ class _Reader:
                 return Output(start, offset, expressions.only())
             word = expressions.tokens.take("name").text
             if word == "comment":
+                expressions.require_alone(word)
                 return self._comment_block(start, offset)
             return _statement(_Tag(start, offset, word, expressions))
         except NotRead as error:

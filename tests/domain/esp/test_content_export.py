@@ -570,8 +570,8 @@ UNREAD = [
         (Esp("customerio"), f"{{%{tag}%}}", "{%- endraw -%}")
         for tag in ("raw", "- raw -", " raw\n")
     ),
-    *((esp, "{% comment %}x", "{% endcomment %}") for esp in (Esp("braze"), Esp("customerio"))),
-    *((esp, '{% comment "x" %}', "{%endcomment%}") for esp in (Esp("klaviyo"), Esp("brevo"))),
+    *((Esp(esp), "{% comment %}x", "{% endcomment %}") for esp in ("braze", "customerio", "brevo")),
+    (Esp("klaviyo"), '{% comment "x" %}', "{%endcomment%}"),
     *((esp, "{% verbatim %}%}", "{% endverbatim %}") for esp in (Esp("klaviyo"), Esp("brevo"))),
     (Esp("klaviyo"), "{% verbatim a %}", "{% endverbatim a %}"),
     *((esp, "{# {{ a }}", "#}") for esp in (Esp("klaviyo"), Esp("hubspot"), Esp("brevo"))),

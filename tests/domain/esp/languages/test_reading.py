@@ -251,6 +251,8 @@ TREES: list[tuple[str, str, object]] = [
      ("unread", "{% if (a or b) and c %}", "`(a` is no value.")),
     ("Django", "{%- now 'Y' -%}",
      ("unread", "{%- now 'Y' -%}", "Django has no `{%-`. Write `{%`.")),
+    ("pongo2", "{% comment 'a' %}",
+     ("unread", "{% comment 'a' %}", "`comment` is alone in its tag.")),
     ("pongo2", "{{ a\n}}", ("unread", "{{ a", "A tag ends on its line.")),
     ("HubL", "{{ 'a }}", ("unread", "{{", "The text that begins with ' does not end.")),
     ("Handlebars", "{{a b=}}", ("unread", "{{a b=}}", "The code ends where a value is expected.")),
