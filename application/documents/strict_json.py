@@ -80,8 +80,8 @@ def parse_json(document: bytes, *, max_values: int | None = None) -> object:
 
 
 def render_json(document: object) -> bytes:
-    """Return the document as compact JSON in UTF-8."""
-    return _encode(document).encode("utf-8")
+    """Return the document as compact JSON. A name of a file that is not UTF-8 has escapes in it."""
+    return _encode(document).encode("utf-8", "backslashreplace")
 
 
 def _check_limits(document: bytes, max_values: int) -> None:

@@ -61,8 +61,8 @@ def _width(text: str) -> int:
 
 
 def print_line(text: str) -> None:
-    """Print a line on standard output."""
-    _print(text.encode("utf-8"))
+    """Print a line on standard output. A name of a file that is not UTF-8 has escapes in it."""
+    _print(text.encode("utf-8", "backslashreplace"))
 
 
 def print_bytes(content: bytes) -> None:

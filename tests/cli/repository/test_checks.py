@@ -219,6 +219,16 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
     assert check("missing").failure() == "There is no file or folder missing. Correct the path."
 
 
+def test_a_name_of_a_file_that_is_not_utf_8_has_escapes(write, check):
+    write("emails/\udcff.txt", "{{recipient.teir}}")
+    write("emails/\udcfe.md", "")
+    for options in ((), ("--format", "github")):
+        assert check("emails", *options).out.startswith(r"emails/\udcff.txt:1:1: error: ")
+    document = json.loads(check("emails", "--json").out)
+    assert document["findings"][0]["file"] == "emails/\udcff.txt"
+    assert document["left_out"] == ["emails/\udcfe.md"]
+
+
 @pytest.mark.parametrize("has_git", [False, True])
 def test_a_link_to_a_folder_that_is_not_read_is_reported(write, check, folder, has_git):
     write("emails/a.txt", "Hello")
