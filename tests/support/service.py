@@ -23,7 +23,9 @@ from .waiting import TIMEOUT, eventually
 FIELDS = "/api/v1/recipient_fields"
 BATCHES = "/api/v1/recipient_field_batches"
 
-WITHOUT_DAC_OVERRIDE = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
+WITHOUT_DAC_OVERRIDE = (
+    ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+)
 """The command prefix that makes file permissions effective for root."""
 
 T = TypeVar("T")

@@ -99,7 +99,7 @@ class Configurations:
         folder = Path(os.path.realpath(file)).parent
         for each in (folder, *folder.parents):
             if each not in self._found:
-                is_there = (each / CONFIGURATION).is_file()
+                is_there = os.access(each / CONFIGURATION, os.F_OK)
                 self._found[each] = _read(os.path.relpath(each)) if is_there else None
             found = self._found[each]
             if found is not None:

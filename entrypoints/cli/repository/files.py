@@ -8,7 +8,7 @@ import stat
 import subprocess
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from errno import ELOOP, ENOENT
+from errno import ELOOP, ENOENT, ENOTDIR
 from functools import cache
 from pathlib import Path
 
@@ -41,15 +41,15 @@ def find_files(paths: Sequence[str], include: Sequence[str], left_out: list[str]
     """
     found: dict[str, None] = {}
     for path in paths:
-        if Path(path).is_dir():
-            files = select_content(list_files(path), path, include, paths, left_out)
-            found.update(dict.fromkeys(files))
-        elif path == STANDARD_INPUT or Path(path).exists():
-            found[path] = None
-        else:
+        if path != STANDARD_INPUT and not os.access(path, os.F_OK):
             raise click.ClickException(
                 f"There is no file or folder {one_line(path)}. Correct the path."
             )
+        if Path(path).is_dir():
+            files = select_content(list_files(path), path, include, paths, left_out)
+            found.update(dict.fromkeys(files))
+        else:
+            found[path] = None
     yield from found
 
 
@@ -72,7 +72,12 @@ def list_files(folder: str) -> list[str]:
 def walk(folder: str) -> Iterator[str]:
     """Yield the files and links in the folder and below."""
     for parent, folders, names in os.walk(folder):
-        links = (each for each in folders if Path(parent, each).is_symlink() and each[0] != ".")
+        links = (
+            each
+            for each in folders
+            # Unlike a Path, this raises nothing in a folder that can be listed, but not entered.
+            if os.path.islink(f"{parent}/{each}") and each[0] != "."  # noqa: PTH114
+        )
         yield from (os.path.relpath(Path(parent, each), folder) for each in (*links, *names))
 
 
@@ -93,8 +98,9 @@ def select_content(
         is_hidden = path.name.startswith(".")
         try:
             mode = path.stat().st_mode
-        except OSError:
-            if is_hidden or not path.is_symlink():  # Git tracks a file that is deleted.
+        except OSError as error:
+            is_missing = error.errno in {ENOENT, ENOTDIR} and not path.is_symlink()
+            if is_hidden or is_missing:  # Git tracks a file that is deleted.
                 continue
             mode = stat.S_IFREG
         if stat.S_ISDIR(mode):

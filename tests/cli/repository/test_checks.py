@@ -26,7 +26,8 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
-from ...support.command_line import CommandLine, Run, Script
+from ...support.command_line import SCRIPT, CommandLine, Run, Script
+from ...support.service import WITHOUT_DAC_OVERRIDE
 
 FOUND = 3
 BRAZE = IntegrationId(1)
@@ -216,7 +217,28 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
         "emails/a.txt:1:1: error: The file is not UTF-8: byte 4. Save it as UTF-8. [unreadable]"
     )
     assert run.out.splitlines()[1].startswith("emails/b.txt:1:1: ")
-    assert check("missing").failure() == "There is no file or folder missing. Correct the path."
+    for name in ("missing", "n" * 300):
+        assert check(name).failure() == f"There is no file or folder {name}. Correct the path."
+
+
+def test_files_in_a_folder_that_cannot_be_entered_are_reported(write, script, acme, folder):
+    write("emails/locked/a.txt", "")
+    (folder / "emails/locked/folder").mkdir()
+    arguments = ("content", "check", "--organization", str(acme), "emails")
+    (folder / "emails/locked").chmod(0o600)
+    try:
+        run = subprocess.run(
+            [*WITHOUT_DAC_OVERRIDE, SCRIPT, "--storage", script.storage, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        (folder / "emails/locked").chmod(0o700)
+    assert (run.returncode, run.stdout) == (
+        FOUND,
+        "emails/locked/a.txt:1:1: error: Can't read the file: Permission denied. [unreadable]\n",
+    )
 
 
 def test_a_name_of_a_file_that_is_not_utf_8_has_escapes(write, check):
