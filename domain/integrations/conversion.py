@@ -30,7 +30,7 @@ from ..esp.content.options import ExportOptions, to_surface
 from ..esp.conversion.code import has_code, read_tags, read_tree
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
-from ..esp.conversion.reader import DROPPED, Reader, Result
+from ..esp.conversion.reader import DROPPED, Reader, Result, list_shown
 from ..esp.conversion.source_fields import EVENT_DATA, SourceField, SourceFields, list_names
 from ..esp.conversion.values import Values, join_outputs
 from ..esp.data_codes import name_variable
@@ -303,6 +303,7 @@ class _Conversion:
             self._options.bare,
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
+            frozenset(list_shown(self._source, nodes)),
         )
         values = Values(self._source, fields)
         rules = self._source.adjacent_text

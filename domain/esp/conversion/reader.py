@@ -344,7 +344,6 @@ class Reader:
             return
         system, caveat = self._system_codes.get(shown, (None, None))
         if system is not None and not self._fields.hides_names:
-            self._fields.add_shown(system)
             self._show_system(node, system)
             if caveat is not None and self.target != self.profile:
                 self.add_caveat(node.start, caveat)
@@ -368,9 +367,9 @@ class Reader:
     def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
         """The codes of system values. A link beside one to unsubscribe from all is to preferences.
 
-        HubSpot has one link for both. An earlier reading has found the other one.
+        HubSpot has one link for both.
         """
-        has_all = self._fields.is_shown(SystemValue.UNSUBSCRIBE_ALL)
+        has_all = SystemValue.UNSUBSCRIBE_ALL in self._fields.shown
         return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
@@ -1161,6 +1160,14 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
     blocks = [[b.test for b in each.branches] for each in nodes if isinstance(each, Condition)]
     shown = [[each] for each in _dropped(profile) if isinstance(each, Expression)]
     return [*blocks, *shown]
+
+
+def list_shown(profile: Profile, nodes: Iterable[Node]) -> Iterator[SystemValue]:
+    """Yield the system values that the nodes show as values, without those of other tags."""
+    codes = _system_codes(profile, None)
+    for node in walk(nodes):
+        if isinstance(node, Output) and (shown := _without_place(profile, node)) in codes:
+            yield codes[shown][0]
 
 
 @cache

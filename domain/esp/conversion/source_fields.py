@@ -130,6 +130,8 @@ class SourceFields:
     """How the ESP calls the event data that is converted: by default, the first a tag reads."""
     _lists: Collection[str] = ()
     """The bare names whose values are lists, which only event data has."""
+    shown: Collection[SystemValue] = ()
+    """The links, and the data of the sender and today, that tags show, also those by hand."""
     _found: dict[_Parts, SourceField] = Factory(dict)
     _refused: dict[_Parts, str] = Factory(dict)
     """Why paths are by hand."""
@@ -139,9 +141,6 @@ class SourceFields:
     """What tags were told first about the types of fields, by the identities of these."""
     read_names: set[str] = Factory(set)
     """The names that paths have, also those of no field, as they are compared."""
-    _shown: set[SystemValue] = Factory(set)
-    """The links, and the data of the sender and today, that tags show."""
-    _told_not_shown: set[SystemValue] = Factory(set)
 
     @property
     def found(self) -> tuple[SourceField, ...]:
@@ -240,23 +239,11 @@ class SourceFields:
     def forget_told(self) -> None:
         """Forget what tags were told: they are read again."""
         self._told.clear()
-        self._told_not_shown.clear()
 
     @property
     def are_settled(self) -> bool:
-        """Whether what tags were told still holds: later tags can show other types and values."""
-        are_same = all(told == self._look_up(source) for source, told in self._told.values())
-        return are_same and self._told_not_shown.isdisjoint(self._shown)
-
-    def add_shown(self, value: SystemValue) -> None:
-        """Note that a tag shows the value."""
-        self._shown.add(value)
-
-    def is_shown(self, value: SystemValue) -> bool:
-        """Return whether a tag shows the value, also a later one."""
-        if value not in self._shown:
-            self._told_not_shown.add(value)
-        return value in self._shown
+        """Whether what tags were told still holds: later tags can show other types."""
+        return all(told == self._look_up(source) for source, told in self._told.values())
 
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""

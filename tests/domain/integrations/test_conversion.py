@@ -1835,6 +1835,8 @@ def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
     assert converted("{{ unsubscribe_link_single }}", "mailchimp") == ("*|UNSUB|*", [])
     both = "{{link.preferences}} {{link.unsubscribe_all}}"
     assert converted(f"{link} {all_mail}", "portable") == (both, [])
+    by_hand = f"{{% if f() %}}{all_mail}{{% endif %}}"
+    assert converted(f"{by_hand}{link}", "portable")[0].endswith("{{link.preferences}}")
     for mention in ("unsubscribe_link_all", f"{{# {all_mail} #}}"):
         assert converted(f"{link}{mention}", "portable")[1] == [page]
     content, reasons = converted(f"{link} {all_mail}", "hubspot")
