@@ -30,8 +30,8 @@ OTHER_ROLES: Mapping[TagRole, str] = {
         "This is data of the event or message. Write it in the language of the other ESP."
     ),
     TagRole.SYSTEM: (
-        "`{name}` is a value that {title} itself provides. Content has no code for it: write that"
-        " of the other ESP."
+        "`{name}` is a value that {title} itself provides. Content has no code for this tag: write"
+        " that of the other ESP."
     ),
     TagRole.NESTED: "This is a member of an object or list. Send its value as a field.",
     TagRole.LOOP: "This is the state of a loop. Write it in the language of the other ESP.",

@@ -1889,7 +1889,7 @@ def test_event_data_with_a_name_that_the_target_refuses_needs_another_one(target
 )
 def test_other_parts_of_the_date_of_today_stay_by_hand(esp, source):
     ((_, reason),) = by_hand(convert(source, read=esp, write="portable"))
-    assert " itself provides. Content has no code for it: " in reason
+    assert " itself provides. Content has no code for this tag: " in reason
 
 
 @pytest.mark.parametrize(
