@@ -98,7 +98,7 @@ _ABOUT_NAMES = {WarningCode.ASSUMED_NAME, WarningCode.UNKNOWN_NAME}
 
 _OVERWRITTEN = "The code for {title} sets the variable `{name}`, too. Rename it in this template."
 _TOO_MANY_TAGS = f"The template has more than {MAX_TAGS:,} tags. Convert parts of it."
-_TOO_MANY = "The template has too many tags that the other ESP refuses. Convert parts of it."
+_TOO_MANY = "The template has too many tags, and the other ESP refuses some. Convert parts of it."
 
 
 def _to_bare(bare: Bare | str | None) -> Bare | None:

@@ -188,8 +188,8 @@ class Language(EspName):
     "--values",
     type=click.Path(dir_okay=False, exists=True),
     metavar="FILE",
-    help="A YAML file with texts that the other ESP lacks, such as `sender.name: Acme`, or with one"
-    " of its tags for each.",
+    help="A YAML file with a text, or one tag of the other ESP, for each value that it lacks, such"
+    " as `sender.name: Acme`.",
 )
 @option(
     "--write-fields",

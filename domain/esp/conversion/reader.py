@@ -46,7 +46,7 @@ from ..languages.tree import (
     list_tags,
     walk,
 )
-from ..profiles.profile import Profile, Syntax, SystemCode
+from ..profiles.profile import EventData, Profile, Syntax, SystemCode
 from ..recognition.words import TagRole, Words
 from .code import find_literal, has_code, read_tree
 from .conditions import Conditions
@@ -73,6 +73,7 @@ _STAYING = (
     "Other tags read the variable `{name}`, and its value can't be copied. Write this tag for the"
     " other ESP."
 )
+_IN_ITEM = "The other ESP would read the tag for `{name}` in the item of the loop. Move it out."
 _GIVE = "Or give `{name}` with the option `values`."
 _LINK_IN_TEXT = (
     "No source establishes how {title} shows this link in plain text. Write its address, `{code}`."
@@ -444,6 +445,10 @@ class Reader:
         """Write what is given, or code of content, between texts. Raises: ByHand without both."""
         given = self.given.get(system)
         if given is not None:
+            events = None if self.target is None else self.target.events
+            form = events.loop if isinstance(events, EventData) else None
+            if self._fields.loops and form is not None and form.root and "{{" in given:
+                raise ByHand(_IN_ITEM.format(name=system.value))
             self._insert(node, given, before, after, caveats)
             return
         code = None if self.target is None else self.target.find_system_code(system)

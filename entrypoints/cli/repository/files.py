@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from errno import ELOOP, ENOENT, ENOTDIR
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -70,8 +71,13 @@ def list_files(folder: str) -> list[str]:
 
 
 def walk(folder: str) -> Iterator[str]:
-    """Yield the files and links in the folder and below."""
-    for parent, folders, names in os.walk(folder):
+    """Yield the files and links in the folder and below. Raises: Unreadable."""
+
+    def refuse(error: OSError) -> NoReturn:
+        name = one_line(str(error.filename))
+        raise Unreadable(f"Can't list the folder {name}: {error.strerror}.")
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
         links = (
             each
             for each in folders
@@ -178,6 +184,6 @@ def read_marked_text(file: str) -> tuple[bytes, str]:
     except IsADirectoryError:
         raise Unreadable(_FOLDER_LINK) from None
     except OSError as error:
-        if error.errno in {ELOOP, ENOENT}:
+        if error.errno in {ELOOP, ENOENT, ENOTDIR}:
             raise Unreadable(_BROKEN_LINK) from None
         raise Unreadable(f"Can't read the file: {error.strerror}.") from None

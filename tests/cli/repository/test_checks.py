@@ -221,11 +221,31 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
         assert check(name).failure() == f"There is no file or folder {name}. Correct the path."
 
 
-def test_files_in_a_folder_that_cannot_be_entered_are_reported(write, script, acme, folder):
-    write("emails/locked/a.txt", "")
-    (folder / "emails/locked/folder").mkdir()
+@pytest.mark.parametrize(
+    ("inner", "mode", "status", "printed"),
+    [
+        (
+            "a.txt",
+            0o600,
+            FOUND,
+            "emails/locked/a.txt:1:1: error: Can't read the file: Permission denied. [unreadable]\n",
+        ),
+        (
+            "folder/a.txt",
+            0o600,
+            1,
+            "Error: Can't list the folder emails/locked/folder: Permission denied.\n",
+        ),
+        ("a.txt", 0, 1, "Error: Can't list the folder emails/locked: Permission denied.\n"),
+    ],
+    ids=("not entered", "not entered, with a folder", "not listed"),
+)
+def test_a_folder_that_cannot_be_read_is_reported(
+    write, script, acme, folder, inner, mode, status, printed
+):
+    write(f"emails/locked/{inner}", "")
     arguments = ("content", "check", "--organization", str(acme), "emails")
-    (folder / "emails/locked").chmod(0o600)
+    (folder / "emails/locked").chmod(mode)
     try:
         run = subprocess.run(
             [*WITHOUT_DAC_OVERRIDE, SCRIPT, "--storage", script.storage, *arguments],
@@ -235,10 +255,7 @@ def test_files_in_a_folder_that_cannot_be_entered_are_reported(write, script, ac
         )
     finally:
         (folder / "emails/locked").chmod(0o700)
-    assert (run.returncode, run.stdout) == (
-        FOUND,
-        "emails/locked/a.txt:1:1: error: Can't read the file: Permission denied. [unreadable]\n",
-    )
+    assert (run.returncode, printed) == (status, run.stdout or run.stderr)
 
 
 def test_a_name_of_a_file_that_is_not_utf_8_has_escapes(write, check):

@@ -2110,6 +2110,19 @@ def test_a_subject_is_not_escaped():
     assert braze("{{ first_name }}", surface=Surface.HTML).content == "{{${first_name} | escape}}"
 
 
+def test_a_tag_that_is_given_stays_out_of_loops_that_read_names_in_their_items():
+    source = "{% for i in custom.items %}{{ unsubscribe_link_all }}{% endfor %}"
+    options = ConversionOptions(values={"link.unsubscribe_all": "{{{all_url}}}"})
+
+    _, link, _ = convert(source, read="hubspot", write="sendgrid", options=options).tags
+
+    assert link.outcome is Outcome.BY_HAND
+    assert link.reasons == (
+        "The other ESP would read the tag for `link.unsubscribe_all` in the item of the loop."
+        " Move it out.",
+    )
+
+
 def test_the_example_is_converted_with_the_values_of_the_sender():
     values = {"sender.name": "Acme", "sender.address": "1 Main Street"}
 
