@@ -44,16 +44,20 @@ def check_repository(
     if not configurations:
         raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
     whole = [each for each in configurations if not paths or _is_source(each, paths)]
-    left_out: list[str] = []
-    files = dict.fromkeys(file for each in whole for file in _files_of(each, checker, left_out))
+    found: dict[str, bool] = {}
+    for each in whole:
+        found.update(_files_of(each, checker))
     for path in paths:
         nearest = checker.configurations.find(path)
         if nearest is not None and Path(path).is_file() and nearest.has_content(path):
-            files[os.path.normpath(path)] = None
+            found[os.path.normpath(path)] = True
+    files = [file for file, has_content in found.items() if has_content]
     documents = dict.fromkeys(document for each in whole for document in each.documents)
     findings = [finding for each in documents for finding in _check_document(each)]
     findings += check_files(checker, files)
-    report_findings(ctx, checker, findings, [*documents, *files], left_out, report)
+    report_findings(
+        ctx, checker, findings, [*documents, *files], sorted(found.keys() - files), report
+    )
 
 
 def _find_configurations(configurations: Configurations) -> list[Configuration]:
@@ -70,25 +74,18 @@ def _is_source(configuration: Configuration, paths: Iterable[str]) -> bool:
     return any(os.path.realpath(path) in sources for path in paths)
 
 
-def _files_of(
-    configuration: Configuration, checker: FileChecker, left_out: list[str]
-) -> Iterator[str]:
-    """Yield the files with content to which the configuration applies.
+def _files_of(configuration: Configuration, checker: FileChecker) -> Iterator[tuple[str, bool]]:
+    """Yield the files to which the configuration applies, and whether each has content.
 
-    If it names their folders, add the others there to `left_out`.
+    Those without content are left out unless it names their folders: a whole repository has many.
     """
-    others: list[str] = []
     content = configuration.settings.content
-    for file in checker.find_files([*map(configuration.path, content)], others):
-        if _applies(configuration, file, checker):
-            yield file
-    if content != (".",):  # A whole repository has many other files.
-        left_out += [each for each in others if _applies(configuration, each, checker)]
-
-
-def _applies(configuration: Configuration, file: str, checker: FileChecker) -> bool:
-    nearest = checker.configurations.find(file)
-    return nearest is not None and nearest.folder == configuration.folder
+    found = checker.find_files([*map(configuration.path, content)])
+    for file, has_content in found.items():
+        nearest = checker.configurations.find(file)
+        is_its_own = nearest is not None and nearest.folder == configuration.folder
+        if is_its_own and (has_content or content != (".",)):
+            yield file, has_content
 
 
 def _check_document(path: str) -> Iterator[Finding]:

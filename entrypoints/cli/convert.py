@@ -50,9 +50,9 @@ from .repository.files import (
     STANDARD_INPUT,
     SUFFIXES,
     Unreadable,
+    judge_files,
     note_left_out,
     read_marked_text,
-    select_content,
     walk,
 )
 from .repository.options import include_option
@@ -267,8 +267,7 @@ def convert_command(
     With --organization, the names are those of its fields at both integrations. Otherwise the
     command reads no storage.
     """
-    left_out: list[str] = []
-    found = _find_templates(templates or (STANDARD_INPUT,), out, include, left_out)
+    found, left_out = _find_templates(templates or (STANDARD_INPUT,), out, include)
     is_alone = len(templates) <= 1 and not any(Path(each).is_dir() for each in templates)
     if out is None and not as_json and not is_alone:
         raise click.UsageError("Add --out FOLDER for a folder, or for several templates.")
@@ -310,7 +309,7 @@ def convert_command(
     else:
         for template, _, each in conversions:
             _report(template, each, alone=is_alone)
-    note_left_out(sorted({*left_out} - {each.file for each in found}))
+    note_left_out(left_out)
     if not conversions:
         raise click.ClickException("Nothing was converted.")
     results = [converted for _, _, converted in conversions]
@@ -336,37 +335,32 @@ def convert_command(
 
 
 def _find_templates(
-    names: Sequence[str], out: str | None, include: Sequence[str], left_out: list[str]
-) -> Sequence[_Template]:
-    """Return the templates of the arguments. Add other files in folders to `left_out`."""
+    names: Sequence[str], out: str | None, include: Sequence[str]
+) -> tuple[Sequence[_Template], Sequence[str]]:
+    """Return the templates of the arguments, and the other files in folders."""
     # Unlike `resolve`, this raises nothing for a link in a circle.
     results = None if out is None else Path(os.path.realpath(out))
     paths = [*names] if out is None else [*names, out]
-    found = [
-        each for name in names for each in _list_templates(name, results, include, paths, left_out)
-    ]
+    listed = [each for name in names for each in _list_templates(name, results, include, paths)]
+    found = [template for template, has_content in listed if has_content]
     ((target, count),) = Counter(each.target for each in found).most_common(1)
     if count > 1:
         name = one_line(str(target))
         raise click.UsageError(f"Two templates have the name {name}. Convert them in two calls.")
-    return found
+    return found, sorted({each.file for each, _ in listed} - {each.file for each in found})
 
 
 def _list_templates(
-    name: str,
-    results: Path | None,
-    include: Sequence[str],
-    paths: Sequence[str],
-    left_out: list[str],
-) -> Iterator[_Template]:
-    """Yield the templates of an argument, with their places in the folder of results.
+    name: str, results: Path | None, include: Sequence[str], paths: Sequence[str]
+) -> Iterator[tuple[_Template, bool]]:
+    """Yield the files of an argument, with their places in the results, and which have content.
 
     What an earlier call has written below a folder of templates is none of them, and neither is
     what folders like `.git` contain.
     """
     path = Path(name)
     if name == STANDARD_INPUT:
-        yield _Template(name, Path("stdin.html"))
+        yield _Template(name, Path("stdin.html")), True
     elif path.is_dir():
         is_below = results is not None and path.resolve() in results.parents
         files = (
@@ -376,17 +370,17 @@ def _list_templates(
             and (not is_below or results not in Path(os.path.realpath(path / each)).parents)
         )
         found = [
-            _Template(each, Path(os.path.relpath(each, name)))
-            for each in select_content(files, name, include, paths, left_out)
+            (_Template(file, Path(os.path.relpath(file, name))), has_content)
+            for file, has_content in judge_files(files, name, include, paths)
         ]
-        if not found:
+        if not any(has_content for _, has_content in found):
             raise click.UsageError(
                 f"There are no templates in {one_line(name)}: {', '.join(SUFFIXES)}. Add"
                 " --include PATTERN for files with other names."
             )
         yield from found
     else:
-        yield _Template(name, Path(path.name))
+        yield _Template(name, Path(path.name)), True
 
 
 def _read_codes(organization: str | None, targets: Collection[Target | str]) -> FieldCodes | None:

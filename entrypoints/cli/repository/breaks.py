@@ -60,7 +60,9 @@ class ContentGuard:
         checker = FileChecker(FieldSource(), names=before)
         old, new = TextChecker(before), TextChecker(change(before))
         places: dict[str, list[str]] = {}
-        for file in checker.find_files(self.paths, []):
+        for file, has_content in checker.find_files(self.paths).items():
+            if not has_content:
+                continue
             try:
                 uses = list(checker.find_uses(file))
             except Unreadable as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -98,13 +98,13 @@ class FileChecker:
     _names: dict[FieldSource, EspNames] = field(init=False, factory=dict)
     _checkers: dict[str, TextChecker] = field(init=False, factory=dict)
 
-    def find_files(self, paths: Sequence[str], left_out: list[str]) -> Iterator[str]:
-        """Yield the files with content at the paths. Add others in folders to `left_out`."""
+    def find_files(self, paths: Sequence[str]) -> Mapping[str, bool]:
+        """Return the files at the paths, and whether each has content."""
         include = list(self.options.include)
         for path in paths:
             configuration = self._configuration(str(Path(path, "file")))
             include += configuration.settings.include
-        yield from find_files(paths, include, left_out)
+        return find_files(paths, include)
 
     def check(self, file: str) -> Iterator[Finding]:
         """Yield what is wrong in the file, in its order."""

@@ -99,9 +99,11 @@ def check(
         esp=esp, native=native, include=include, literals=literals, strict=strictness(report)
     )
     checker = FileChecker(_source(organization, url, snapshot), options)
-    left_out: list[str] = []
-    files = list(checker.find_files(paths or [STANDARD_INPUT], left_out))
-    report_findings(ctx, checker, check_files(checker, files), files, left_out, report)
+    found = checker.find_files(paths or [STANDARD_INPUT])
+    files = [file for file, has_content in found.items() if has_content]
+    report_findings(
+        ctx, checker, check_files(checker, files), files, sorted(found.keys() - files), report
+    )
 
 
 def check_files(checker: FileChecker, files: Iterable[str]) -> Iterator[Finding]:
@@ -131,10 +133,9 @@ def report_findings(
     new = checker.without_known(found, options["baseline"])
     errors = sum(each.is_error for each in new)
     known = len(found) - len(new)
-    others = sorted({*left_out} - {*files})
     event = sorted(checker.event)
     if options["as_json"]:
-        counts = {"files": len(files), "left_out": others, "known": known}
+        counts = {"files": len(files), "left_out": left_out, "known": known}
         print_json({**counts, "findings": [*map(Finding.render, new)], "event": event})
     else:
         print_findings(new, for_github=options["output_format"] == "github")
@@ -143,7 +144,7 @@ def report_findings(
         note(one_line(f"Event data: {', '.join(event)}."))
     rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
-    note_left_out(others)
+    note_left_out(left_out)
     if not files:
         note(
             f"In folders, {', '.join(SUFFIXES)} files are read. In a repository, Git must track"
@@ -202,10 +203,11 @@ def uses(
     """
     options = ContentOptions(esp=esp, native=native, include=include)
     checker = FileChecker(_source(organization, url, snapshot), options)
-    files = list(checker.find_files(paths or [STANDARD_INPUT], []))
     found: dict[str, list[tuple[str, FieldUse]]] = {}
     is_complete = True
-    for file in files:
+    for file, has_content in checker.find_files(paths or [STANDARD_INPUT]).items():
+        if not has_content:
+            continue
         try:
             for use in checker.find_uses(file):
                 found.setdefault(use.key, []).append((file, use))

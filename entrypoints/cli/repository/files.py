@@ -7,7 +7,7 @@ import re
 import stat
 import subprocess
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from errno import ELOOP, ENOENT, ENOTDIR
 from functools import cache
 from pathlib import Path
@@ -32,26 +32,25 @@ class Unreadable(click.ClickException):
     """A file can't be read as text. The message says why, and what to do."""
 
 
-def find_files(paths: Sequence[str], include: Sequence[str], left_out: list[str]) -> Iterator[str]:
-    """Yield the files at the paths, in order and once each.
+def find_files(paths: Sequence[str], include: Sequence[str]) -> Mapping[str, bool]:
+    """Return the files at the paths, in order, and whether each has content.
 
-    A path to a file is always one of them. Of a folder, these are the files with content, and
-    those that match a pattern of `include`. In a repository of Git, files that it does not track
-    are left out.
-    Raises: click.ClickException if a path does not exist.
+    A path to a file always has. In a folder, these are the files that match a pattern of `include`
+    or have a usual name. In a repository of Git, files that it does not track are left out.
+    Raises: click.ClickException if a path does not exist, or if a folder can't be listed.
     """
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     for path in paths:
         if path != STANDARD_INPUT and not os.access(path, os.F_OK):
             raise click.ClickException(
                 f"There is no file or folder {one_line(path)}. Correct the path."
             )
         if Path(path).is_dir():
-            files = select_content(list_files(path), path, include, paths, left_out)
-            found.update(dict.fromkeys(files))
+            for file, has_content in judge_files(list_files(path), path, include, paths):
+                found[file] = has_content or found.get(file, False)
         else:
-            found[path] = None
-    yield from found
+            found[path] = True
+    return found
 
 
 def list_files(folder: str) -> list[str]:
@@ -87,17 +86,13 @@ def walk(folder: str) -> Iterator[str]:
         yield from (os.path.relpath(Path(parent, each), folder) for each in (*links, *names))
 
 
-def select_content(
-    files: Iterable[str],
-    folder: str,
-    include: Sequence[str],
-    paths: Sequence[str],
-    left_out: list[str],
-) -> Iterator[str]:
-    """Yield the files in the folder that have content by their names. Add others to `left_out`.
+def judge_files(
+    files: Iterable[str], folder: str, include: Sequence[str], paths: Sequence[str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the files in the folder, and whether each has content by its name.
 
-    Links that can't be read are yielded, too, because reading them reports that: those to no file,
-    and those to folders, unless they lead into one of the paths.
+    Links that can't be read have, because reading them reports that: those to no file, and those to
+    folders, unless they lead into one of the paths. Hidden files without content are not yielded.
     """
     for file in files:
         path = Path(file)
@@ -111,11 +106,11 @@ def select_content(
             mode = stat.S_IFREG
         if stat.S_ISDIR(mode):
             if not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths):
-                yield file
+                yield file, True
         elif stat.S_ISREG(mode) and has_content_name(file, folder, include):
-            yield file
+            yield file, True
         elif not is_hidden:
-            left_out.append(file)
+            yield file, False
 
 
 def note_left_out(files: Sequence[str]) -> None:

@@ -228,7 +228,10 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
             "a.txt",
             0o600,
             FOUND,
-            "emails/locked/a.txt:1:1: error: Can't read the file: Permission denied. [unreadable]\n",
+            (
+                "emails/locked/a.txt:1:1: error: Can't read the file: Permission denied. "
+                "[unreadable]\n"
+            ),
         ),
         (
             "folder/a.txt",

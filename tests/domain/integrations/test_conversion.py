@@ -2117,10 +2117,8 @@ def test_a_tag_that_is_given_stays_out_of_loops_that_read_names_in_their_items()
     _, link, _ = convert(source, read="hubspot", write="sendgrid", options=options).tags
 
     assert link.outcome is Outcome.BY_HAND
-    assert link.reasons == (
-        "The other ESP would read the tag for `link.unsubscribe_all` in the item of the loop."
-        " Move it out.",
-    )
+    (reason,) = link.reasons
+    assert reason.startswith("The other ESP would read the tag for `link.unsubscribe_all` in the")
 
 
 def test_the_example_is_converted_with_the_values_of_the_sender():
