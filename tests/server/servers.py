@@ -131,6 +131,9 @@ class RunningServer:
     def has_connections(self, number: int) -> bool:
         return len(self.listener.active_channels) == number
 
+    def is_idle(self) -> bool:
+        return all(each.idle for each in [*self.listener.active_channels.values()])
+
     @property
     def ended(self) -> bool:
         return not self._thread.is_alive()
