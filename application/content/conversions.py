@@ -143,8 +143,8 @@ class ContentConversionDocument:
     values: Mapping[str, object] = field(
         factory=dict,
         metadata=described(
-            "Texts that the other ESP lacks, by names such as `sender.name`, or one of its tags for"
-            " each.",
+            "A text, or one tag of the other ESP, for each value that it lacks, by names such as"
+            " `sender.name`.",
             _TEXTS,
         ),
     )
