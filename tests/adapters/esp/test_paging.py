@@ -35,7 +35,8 @@ from .accounts import (
 )
 
 FEW_PAGES = evolve(TEST_LIMITS, max_pages=20)
-with_links = pytest.mark.parametrize("account", [BRAZE, KLAVIYO, SENDGRID], ids=lambda a: a.esp)
+WITH_LINKS = (BRAZE, KLAVIYO, SENDGRID)
+with_links = pytest.mark.parametrize("account", WITH_LINKS, ids=lambda a: a.esp)
 with_totals = pytest.mark.parametrize("account", [MAILCHIMP, ACTIVECAMPAIGN], ids=lambda a: a.esp)
 
 
@@ -171,18 +172,23 @@ class TestLinks:
             assert request.path == account.listing
             assert request.headers["authorization"].endswith(SECRET)
 
-    @with_links
-    @pytest.mark.parametrize("prefix", ["/proxy", "/api", "/a/b", "/api/profiles"])
     @pytest.mark.parametrize(
-        "link",
+        ("account", "prefix", "link"),
         [
-            "?cursor=2",
-            "{path}?cursor=2",
-            "{prefix}{path}?cursor=2",
-            "http://{host}{path}?cursor=2",
-            "http://{host}{prefix}{path}?cursor=2",
-            "{esp}{path}?cursor=2",
+            (WITH_LINKS[(row + column) % len(WITH_LINKS)], prefix, link)
+            for row, prefix in enumerate(["/proxy", "/api", "/a/b", "/api/profiles"])
+            for column, link in enumerate(
+                [
+                    "?cursor=2",
+                    "{path}?cursor=2",
+                    "{prefix}{path}?cursor=2",
+                    "http://{host}{path}?cursor=2",
+                    "http://{host}{prefix}{path}?cursor=2",
+                    "{esp}{path}?cursor=2",
+                ]
+            )
         ],
+        ids=lambda value: value.esp if isinstance(value, Account) else value,
     )
     def test_a_link_behind_a_proxy_is_requested_from_the_proxy(self, account, link, prefix, serve):
         esp = ORIGINS[account.esp]
