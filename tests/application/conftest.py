@@ -9,9 +9,11 @@ import pytest
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.application import (
     AdministrationService,
+    IntegrationService,
     RecipientFieldService,
     StoredKeyValidator,
 )
+from recipient_fields.domain.esp import Esp
 
 
 class StandingClock:
@@ -63,3 +65,18 @@ def acme(administration):
 @pytest.fixture
 def rival(administration):
     return administration.create_organization("Rival").id
+
+
+@pytest.fixture
+def integrations(storage, clock):
+    return IntegrationService(
+        integrations=storage.integrations,
+        fields=storage.fields,
+        history=storage.history,
+        clock=clock,
+    )
+
+
+@pytest.fixture
+def mailchimp(integrations, acme):
+    return integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")

@@ -47,21 +47,6 @@ def reported(*names, **members):
 
 
 @pytest.fixture
-def integrations(storage, clock):
-    return IntegrationService(
-        integrations=storage.integrations,
-        fields=storage.fields,
-        history=storage.history,
-        clock=clock,
-    )
-
-
-@pytest.fixture
-def mailchimp(integrations, acme):
-    return integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
-
-
-@pytest.fixture
 def catalog(storage, acme):
     return lambda: storage.fields.all(acme)
 

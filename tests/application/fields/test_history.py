@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from recipient_fields.application import AUDIT, OPERATOR_AUTHOR, IntegrationService
+from recipient_fields.application import AUDIT, OPERATOR_AUTHOR
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
@@ -20,7 +20,6 @@ from recipient_fields.domain import (
     OrganizationNotFound,
     sync_channel,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField
 
 KEY = Author(API, id=5, name="rfk_0123…AuoE", request_id="4f1c")
@@ -59,14 +58,9 @@ class TestListingChanges:
         hours = [(r.occurred_at - noon) // HOUR for r in page.records]
         assert hours == [0, 1, 1, 2]
 
-    def test_returns_the_integration_as_the_author_of_a_sync(self, storage, service, clock, acme):
-        integrations = IntegrationService(
-            integrations=storage.integrations,
-            fields=storage.fields,
-            history=storage.history,
-            clock=clock,
-        )
-        mailchimp = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
+    def test_returns_the_integration_as_the_author_of_a_sync(
+        self, integrations, mailchimp, service, clock, acme
+    ):
         began = clock.now
 
         def report():
@@ -84,15 +78,8 @@ class TestListingChanges:
         assert deleted.author == DANA
 
     def test_returns_the_operator_as_the_author_of_a_deletion_without_another(
-        self, storage, service, clock, acme
+        self, integrations, mailchimp, service, acme
     ):
-        integrations = IntegrationService(
-            integrations=storage.integrations,
-            fields=storage.fields,
-            history=storage.history,
-            clock=clock,
-        )
-        mailchimp = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
         report = [EspField(name="AGE", data_type=DataType.NUMBER)]
         integrations.sync_fields(acme, mailchimp.id, report)
         integrations.delete_integration(acme, mailchimp.id)
