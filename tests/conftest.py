@@ -86,11 +86,8 @@ def pytest_runtest_teardown() -> None:
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """Run a PostgreSQL server for new databases."""
-    server = PostgresServer.create()
-    try:
+    with PostgresServer.create() as server:
         yield server.url()
-    finally:
-        server.remove()
 
 
 @pytest.fixture(scope="session")

@@ -117,11 +117,8 @@ def _temporary_bytes(process: psutil.Process) -> int:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer.create()
-    try:
+    with PostgresServer.create() as server:
         yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

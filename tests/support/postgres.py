@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Literal, TypeAlias
+from typing import IO, Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -226,6 +226,12 @@ class PostgresServer:
             with suppress(psutil.NoSuchProcess):
                 if "walsender" in " ".join(process.cmdline()):
                     process.suspend()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
     def remove(self) -> None:
         """Stop the server in any state, and delete its folder."""

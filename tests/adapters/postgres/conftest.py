@@ -20,11 +20,8 @@ from .statements import Statements
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     """Start a server that the tests break."""
-    server = PostgresServer.create()
-    try:
+    with PostgresServer.create() as server:
         yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture

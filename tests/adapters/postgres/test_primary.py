@@ -39,13 +39,10 @@ class Cluster:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with ExitStack() as stack:
-        old = PostgresServer.create()
-        stack.callback(old.remove)
+    with PostgresServer.create() as old:
         migrate(old.url())
-        new = old.standby()
-        stack.callback(new.remove)
-        yield Cluster(old, new)
+        with old.standby() as new:
+            yield Cluster(old, new)
 
 
 def organizations(server: PostgresServer) -> set[str]:

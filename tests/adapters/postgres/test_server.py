@@ -16,11 +16,8 @@ def test_it_starts_from_a_folder_that_only_its_owner_can_reach(tmp_path, monkeyp
     programs = reachable(tmp_path / "packages") / PROGRAMS
     monkeypatch.setenv("RECIPIENT_FIELDS_TEST_POSTGRES", str(programs))
 
-    server = PostgresServer.create()
-    try:
+    with PostgresServer.create() as server:
         assert server.accepts()
-    finally:
-        server.remove()
 
 
 @pytest.mark.slow

@@ -34,11 +34,8 @@ default limit on a fast machine, and the service then responds with 409."""
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    server = PostgresServer.create()
-    try:
+    with PostgresServer.create() as server:
         yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from threading import Event
 from time import monotonic, sleep
 
@@ -77,13 +76,10 @@ class Cluster:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with ExitStack() as stack:
-        old = PostgresServer.create()
-        stack.callback(old.remove)
+    with PostgresServer.create() as old:
         migrate(old.url())
-        new = old.standby()
-        stack.callback(new.remove)
-        yield Cluster(old, new)
+        with old.standby() as new:
+            yield Cluster(old, new)
 
 
 def test_two_primaries_lose_only_the_writes_until_the_newer_one_is_detected(
