@@ -210,6 +210,14 @@ def _invalid(rule: Rule, message: str, index: int) -> InvalidDocument:
 
 
 _TAG = Tag("Content", "Fields, conditions and content as code for ESPs.")
+_FIRST_NAME = ExportedContent(
+    content="Dear *|FNAME|*",
+    surface=Surface.TEXT,
+    warnings=(),
+    keys=("first_name",),
+    resolved={},
+)
+"""An export for Mailchimp."""
 
 
 @frozen
@@ -389,43 +397,12 @@ class ContentExports(LargeBodies):
                     "fields": ["loyalty_tier"],
                     "event": [],
                 },
-                "each_integration": {
-                    "exports": [
-                        {
-                            "integration_id": 1,
-                            "content": "Dear *|FNAME|*",
-                            "surface": "text",
-                            "warnings": [],
-                            "fields": ["first_name"],
-                            "event": [],
-                            "error": None,
-                        },
-                        {
-                            "integration_id": 2,
-                            "content": None,
-                            "surface": None,
-                            "warnings": [],
-                            "fields": [],
-                            "event": [],
-                            "error": {
-                                "code": "validation_failed",
-                                "message": (
-                                    "The request breaks the rules that `details` lists. Correct it"
-                                    " and retry."
-                                ),
-                                "details": [
-                                    {
-                                        "pointer": "/integration_ids/1",
-                                        "code": "unknown_value",
-                                        "message": (
-                                            "There is no such integration in this organization."
-                                        ),
-                                    }
-                                ],
-                            },
-                        },
+                "each_integration": render_exports(
+                    [
+                        IntegrationExport(IntegrationId(1), _FIRST_NAME),
+                        IntegrationExport(IntegrationId(2), IntegrationNotFound()),
                     ]
-                },
+                ),
             },
         ),
         body=Body(
