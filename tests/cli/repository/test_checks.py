@@ -312,6 +312,8 @@ def test_files_of_a_folder_that_are_left_out_are_counted_and_named(write, check,
     assert check("emails", "emails/de", "emails/logo.png").err.startswith(
         "Checked 2 files: 0 errors, 0 notes.\nLeft out 5 files: "
     )
+    uses = cli("fields", "uses", "--organization", acme, "emails")
+    assert (uses.status, uses.err) == (0, left_out)
     included = check("emails", "--include", "*.liquid", "--include", "*")
     assert included.err == "Checked 8 files: 1 error, 0 notes.\n"
     names = [f"emails/{each}" for each in ("b.liquid", "c.liquid", "logo.png")]
