@@ -19,7 +19,7 @@ from .repository.commands import (
     strictness,
 )
 from .repository.configuration import CONFIGURATION, Configuration, Configurations
-from .repository.files import list_files, split_files
+from .repository.files import judge_files, list_files, split_files
 from .repository.findings import Finding
 from .repository.options import paths_argument
 
@@ -47,8 +47,9 @@ def check_repository(
     judged = [pair for each in whole for pair in _files_of(each, checker)]
     for path in paths:
         nearest = checker.configurations.find(path)
-        if nearest is not None and Path(path).is_file() and nearest.has_content(path):
-            judged.append((os.path.normpath(path), True))
+        if nearest is not None and nearest.has_content(path):
+            file, include = os.path.normpath(path), nearest.settings.include
+            judged += judge_files([file], nearest.folder, include, [path])
     files, left_out = split_files(judged)
     documents = dict.fromkeys(document for each in whole for document in each.documents)
     findings = [finding for each in documents for finding in _check_document(each)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
@@ -123,7 +123,7 @@ def report_findings(
     found = list(findings)
     target = options["write_baseline"]
     if target is not None:
-        baseline = Baseline.read(target) if Path(target).exists() else Baseline(target)
+        baseline = Baseline.read(target) if os.access(target, os.F_OK) else Baseline(target)
         baseline.write(found, files)
         note(one_line(f"Wrote {counted(len(found), 'finding')} to {target}."))
         return

@@ -37,14 +37,14 @@ def find_files(paths: Sequence[str], include: Sequence[str]) -> Iterator[tuple[s
 
     A path to a file always has. In a folder, these are the files that match a pattern of `include`
     or have a usual name. In a repository of Git, files that it does not track are left out.
-    Raises: click.ClickException if a path does not exist, or if a folder can't be listed.
+    Raises: click.ClickException if there is nothing at a path, or if a folder can't be entered.
     """
     for path in paths:
-        if path != STANDARD_INPUT and not os.access(path, os.F_OK):
-            raise click.ClickException(
-                f"There is no file or folder {one_line(path)}. Correct the path."
-            )
-        if Path(path).is_dir():
+        try:
+            is_folder = path != STANDARD_INPUT and stat.S_ISDIR(Path(path).stat().st_mode)
+        except OSError as error:
+            raise click.ClickException(f"Can't read {one_line(path)}: {error.strerror}.") from None
+        if is_folder:
             yield from judge_files(list_files(path), path, include, paths)
         else:
             yield path, True
