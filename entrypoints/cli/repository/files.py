@@ -98,7 +98,8 @@ def judge_files(
     """Yield the files in the folder, and whether each has content by its name.
 
     Links that can't be read have, because reading them reports that: those to no file, and those to
-    folders, unless they lead into one of the paths. Hidden files without content are not yielded.
+    folders, unless they lead into one of the paths. Pipes, and hidden files without content, are not
+    yielded.
     """
     for file in files:
         path = Path(file)
@@ -113,10 +114,10 @@ def judge_files(
         if stat.S_ISDIR(mode):
             if not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths):
                 yield file, True
-        elif stat.S_ISREG(mode) and has_content_name(file, folder, include):
-            yield file, True
-        elif not is_hidden:
-            yield file, False
+        elif stat.S_ISREG(mode):
+            has_content = has_content_name(file, folder, include)
+            if has_content or not is_hidden:
+                yield file, has_content
 
 
 def note_left_out(files: Sequence[str]) -> None:
