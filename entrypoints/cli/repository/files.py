@@ -98,8 +98,8 @@ def judge_files(
     """Yield the files in the folder, and whether each has content by its name.
 
     Links that can't be read have, because reading them reports that: those to no file, and those to
-    folders, unless they lead into one of the paths. Pipes, and hidden files without content, are not
-    yielded.
+    folders, unless they lead into one of the paths. Pipes are not yielded, and neither are hidden
+    files without content.
     """
     for file in files:
         path = Path(file)

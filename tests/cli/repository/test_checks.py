@@ -27,7 +27,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
-from ...support.command_line import SCRIPT, CommandLine, Run
+from ...support.command_line import SCRIPT, CommandLine, Run, Script
 from ...support.service import WITHOUT_DAC_OVERRIDE
 
 FOUND = 3
