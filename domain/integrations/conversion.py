@@ -30,14 +30,14 @@ from ..esp.content.options import ExportOptions, to_surface
 from ..esp.conversion.code import has_code, read_tags, read_tree
 from ..esp.conversion.document import Document
 from ..esp.conversion.outcomes import ConvertedTag, Outcome
-from ..esp.conversion.reader import DROPPED, Reader, Result, list_shown
+from ..esp.conversion.reader import DROPPED, Reader, Result
 from ..esp.conversion.source_fields import EVENT_DATA, SourceField, SourceFields, list_names
 from ..esp.conversion.values import Values, join_outputs
 from ..esp.data_codes import name_variable
 from ..esp.derived_codes import require_plain_text
 from ..esp.errors import NoSafeForm
 from ..esp.languages.blocks import Certainty, Tag
-from ..esp.languages.tree import Node, Opaque, Output, find_unread
+from ..esp.languages.tree import Node, Opaque, Output, Path, find_unread
 from ..esp.names import PORTABLE, Bare, Esp, Target
 from ..esp.profiles import BUILT_IN, Profiles
 from ..esp.profiles.profile import Profile
@@ -296,6 +296,7 @@ class _Conversion:
         self._require_few(count)
         self._require_source(tags)
         nodes = join_outputs(self._source, read_tags(tags, self._text), self._text)
+        shown = (part.value for tag in tags for part in tag.parts if isinstance(part, Output))
         fields = SourceFields(
             self._source,
             self._names,
@@ -303,7 +304,7 @@ class _Conversion:
             self._options.bare,
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
-            frozenset(list_shown(self._source, nodes)),
+            Path((self._source.link_to_all,)) in shown,
         )
         values = Values(self._source, fields)
         rules = self._source.adjacent_text

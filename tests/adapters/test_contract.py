@@ -1,8 +1,6 @@
 """The contract suite covers every port and finds faulty adapters."""
 
-from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime
 from time import sleep
 
 import pytest
@@ -88,7 +86,7 @@ def test_no_case_overrides_another_of_the_same_name() -> None:
 
 
 @pytest.mark.parametrize("message", ["", "cannot connect:\nno route"], ids=repr)
-def test_the_contract_finds_a_rejection_that_is_not_one_line(message: str) -> None:
+def test_the_contract_finds_a_rejection_that_is_not_one_line(message):
     def open_storage(_: str) -> CompleteStorage:
         raise StorageUnavailable(message)
 
@@ -243,9 +241,7 @@ def faulty_storage(fault: type[Faulty]) -> CompleteStorage:
         (PublishesInTwoSteps, StorageContract.test_a_reader_sees_only_committed_catalogs),
     ],
 )
-def test_the_contract_finds_faults_of_concurrency(
-    fault: type[Faulty], case: Callable[..., None]
-) -> None:
+def test_the_contract_finds_faults_of_concurrency(fault, case):
     storage = faulty_storage(fault)
 
     def run_often() -> None:
@@ -290,7 +286,7 @@ def test_the_contract_finds_look_ups_in_two_steps() -> None:
 
 
 @pytest.mark.parametrize("born", [instant for instant in INSTANTS if instant > NOW])
-def test_the_contract_finds_revisions_that_are_the_current_time(born: datetime) -> None:
+def test_the_contract_finds_revisions_that_are_the_current_time(born):
     storage = faulty_storage(TrustsTheClock)
     case = StorageContract.test_a_revision_increases_if_the_clock_is_behind
 
@@ -361,9 +357,7 @@ class ChecksBeforeItRemoves(FaultyIntegrations):
         ),
     ],
 )
-def test_the_contract_finds_faults_of_sync_runs(
-    fault: type[FaultyIntegrations], case: Callable[..., None]
-) -> None:
+def test_the_contract_finds_faults_of_sync_runs(fault, case):
     storage = MemoryStorage()
     faulty = fault(storage)
 
@@ -376,7 +370,7 @@ def test_the_contract_finds_faults_of_sync_runs(
 
 
 @pytest.mark.parametrize("fault", [ReadsFromACache, ForgetsTheOrganization])
-def test_the_state_machine_finds_faults_of_call_sequences(fault: type[Faulty]) -> None:
+def test_the_state_machine_finds_faults_of_call_sequences(fault):
     hasty = settings(
         max_examples=500,
         database=None,

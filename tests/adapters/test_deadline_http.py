@@ -120,7 +120,7 @@ def slow_response(beginning: bytes) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "secure"])
 @pytest.mark.parametrize("beginning", SLOW_RESPONSES.values(), ids=SLOW_RESPONSES)
-def test_a_slow_response_times_out_at_the_deadline(beginning: bytes, secure: bool) -> None:
+def test_a_slow_response_times_out_at_the_deadline(beginning, secure):
     with (
         pool_of_stub(lambda _: slow_response(beginning), secure=secure) as pool,
         pytest.raises(HttpTimeout),
@@ -212,9 +212,7 @@ def test_a_forked_process_does_not_share_connections() -> None:
         pool.close()
 
 
-def test_an_address_of_an_unsupported_family_is_skipped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_address_of_an_unsupported_family_is_skipped(monkeypatch):
     with pool_of_server(response(b"one")) as pool:
         real = socket.getaddrinfo
 
@@ -226,7 +224,7 @@ def test_an_address_of_an_unsupported_family_is_skipped(
         assert get(pool) == b"one"
 
 
-def test_the_number_of_hanging_lookups_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_hanging_lookups_is_limited(monkeypatch):
     released, started = Event(), []
 
     def hang(*_values: Any, **_named: Any) -> list[Any]:

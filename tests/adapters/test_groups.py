@@ -13,7 +13,6 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage
 from recipient_fields.application import HistoryStorage, Storage
 from recipient_fields.testing import (
-    Call,
     CatalogContract,
     ConsoleContract,
     HistoryContract,
@@ -71,9 +70,7 @@ TestCatalogMachine.settings = settings(max_examples=20)
 
 @settings(max_examples=20)
 @given(port_calls())
-def test_calls_for_groups_that_one_storage_does_not_have_are_not_compared(
-    calls: list[Call],
-) -> None:
+def test_calls_for_groups_that_one_storage_does_not_have_are_not_compared(calls):
     assert_storages_agree(CatalogStorage(MemoryStorage()), MemoryStorage(), calls)
 
 
@@ -126,8 +123,8 @@ class RecordedAndConsole(CatalogContract, HistoryContract, ConsoleContract):
     ],
 )
 def test_suites_other_than_those_of_the_groups_of_the_storage_are_reported(
-    suites: type[CatalogContract], storage: Storage, message: str
-) -> None:
+    suites, storage, message
+):
     case = suites.test_the_suites_of_exactly_the_groups_of_the_storage_are_used
     with pytest.raises(AssertionError, match=message):
         case(suites(), storage)

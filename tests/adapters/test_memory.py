@@ -44,9 +44,7 @@ TestMemoryMachine = machine_for(lambda: closing(MemoryStorage())).TestCase
 
 
 @pytest.mark.parametrize("completed", range(4))
-def test_interrupted_changes_leave_nothing_behind(
-    completed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_changes_leave_nothing_behind(completed, monkeypatch):
     storage = MemoryStorage()
     ours = storage.organizations.add("Ours", NOW).id
     for key in ("city", "age", "zip"):

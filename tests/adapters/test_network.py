@@ -131,7 +131,7 @@ def server() -> Iterator[StubServer]:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_response_that_fails(caller: Caller, server: StubServer, name: str) -> None:
+def test_a_response_that_fails(caller, server, name):
     reply, sentence = REPLIES[name]
     server.handler = lambda _: reply()
 
@@ -143,19 +143,19 @@ def test_a_response_that_fails(caller: Caller, server: StubServer, name: str) ->
     assert len(server.requests) == (attempts if retried else 1)
 
 
-def test_a_slow_body(caller: Caller, server: StubServer) -> None:
+def test_a_slow_body(caller, server):
     server.handler = lambda _: slow_body()
 
     assert "did not respond in time" in message(caller, server.url, SHORT)
 
 
-def test_a_refused_connection(caller: Caller) -> None:
+def test_a_refused_connection(caller):
     assert "can't be reached: no connection can be opened" in message(
         caller, f"http://127.0.0.1:{free_port()}"
     )
 
 
-def test_a_host_name_that_does_not_exist(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_name_that_does_not_exist(caller, monkeypatch):
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -166,7 +166,7 @@ def test_a_host_name_that_does_not_exist(caller: Caller, monkeypatch: pytest.Mon
     )
 
 
-def test_a_name_resolution_that_hangs(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_resolution_that_hangs(caller, monkeypatch):
     released = Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: released.wait(10) and [])
     try:
@@ -177,7 +177,7 @@ def test_a_name_resolution_that_hangs(caller: Caller, monkeypatch: pytest.Monkey
     assert "can't be reached: the connection timed out" in said
 
 
-def test_a_certificate_that_is_not_trusted(caller: Caller) -> None:
+def test_a_certificate_that_is_not_trusted(caller):
     with stub_server(always(StubResponse()), certificate=CERTIFICATE) as server:
         assert "can't be reached: its TLS certificate or protocol is not accepted" in message(
             caller, server.url

@@ -23,7 +23,7 @@ def hasher() -> Argon2PasswordHasher:
     return Argon2PasswordHasher(FAST)
 
 
-def test_a_password_is_verified_by_its_hash(hasher: Argon2PasswordHasher) -> None:
+def test_a_password_is_verified_by_its_hash(hasher):
     hashed = hasher.hash(PASSWORD)
     assert hashed != hasher.hash(PASSWORD)
     assert PASSWORD not in hashed
@@ -33,11 +33,11 @@ def test_a_password_is_verified_by_its_hash(hasher: Argon2PasswordHasher) -> Non
 
 
 @pytest.mark.parametrize("password", ["", "\0", "\ud800", "😀" * 1_024], ids=ascii)
-def test_every_text_can_be_a_password(hasher: Argon2PasswordHasher, password: str) -> None:
+def test_every_text_can_be_a_password(hasher, password):
     assert hasher.verify(hasher.hash(password), password)
 
 
-def test_without_a_hash_no_password_is_correct(hasher: Argon2PasswordHasher) -> None:
+def test_without_a_hash_no_password_is_correct(hasher):
     assert not hasher.verify(None, PASSWORD)
     assert not hasher.verify(None, "")
 
@@ -49,24 +49,24 @@ def test_the_default_is_argon2id_with_the_library_s_parameters() -> None:
     assert parameters == extract_parameters(PasswordHasher().hash(PASSWORD))
 
 
-def test_a_hash_with_other_parameters_needs_a_rehash(hasher: Argon2PasswordHasher) -> None:
+def test_a_hash_with_other_parameters_needs_a_rehash(hasher):
     assert not hasher.needs_rehash(hasher.hash(PASSWORD))
     stronger = PasswordHasher(time_cost=2, memory_cost=8, parallelism=1)
     assert hasher.needs_rehash(stronger.hash(PASSWORD))
 
 
 @pytest.mark.parametrize("password", ["\0" * 12, "\ud800" * 12, "İ" * 12, "12345\n"], ids=ascii)
-def test_every_text_can_be_rated(hasher: Argon2PasswordHasher, password: str) -> None:
+def test_every_text_can_be_rated(hasher, password):
     assert hasher.is_guessable(password, EMAIL)
     assert not hasher.is_guessable(f"{PASSWORD}{password}", EMAIL)
 
 
-def test_only_32_characters_are_rated(hasher: Argon2PasswordHasher) -> None:
+def test_only_32_characters_are_rated(hasher):
     assert hasher.is_guessable("a" * 32 + PASSWORD, EMAIL)
     assert not hasher.is_guessable("a" * (32 - len(PASSWORD)) + PASSWORD, EMAIL)
 
 
-def test_concurrent_ratings_use_their_own_email_address(hasher: Argon2PasswordHasher) -> None:
+def test_concurrent_ratings_use_their_own_email_address(hasher):
     emails = [EmailAddress(f"{name}@acme.example") for name in ("dana.walsh", "kim.novak")]
     interval = getswitchinterval()
     setswitchinterval(1e-5)

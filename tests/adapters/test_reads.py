@@ -54,26 +54,26 @@ def fill(core: Core, synced: int) -> None:
         core.integrations.sync_fields(OURS, integration_id, reported)
 
 
-def test_an_export_reads_the_fields_that_its_keys_mean(core: Core) -> None:
+def test_an_export_reads_the_fields_that_its_keys_mean(core):
     content = parse_content(" ".join(f"{{{{recipient.{key}}}}}" for key in KEYS))
     for target in (MAIN, Esp("klaviyo")):
         export = partial(core.content.export_content, OURS, content, target)
         assert count_calls(stored_field, export) == 2 * len(KEYS)
 
 
-def test_the_codes_of_a_field_read_it_and_its_counterparts(core: Core) -> None:
+def test_the_codes_of_a_field_read_it_and_its_counterparts(core):
     for reference in (FieldKey("size_3"), FieldId(4)):
         list_codes = partial(core.content.list_codes, OURS, reference)
         assert count_calls(stored_field, list_codes) == 3
 
 
-def test_a_condition_reads_the_fields_that_its_keys_mean(core: Core) -> None:
+def test_a_condition_reads_the_fields_that_its_keys_mean(core):
     condition = parse_condition('size_1 = "L" or size_2 = "L"')
     compile_for = partial(core.content.compile_condition, OURS, condition, MAIN, then="a")
     assert count_calls(stored_field, compile_for) == 4
 
 
-def test_a_suggestion_reads_the_whole_catalog(core: Core) -> None:
+def test_a_suggestion_reads_the_whole_catalog(core):
     content = parse_content("{{recipient.siz_1}}")
     with pytest.raises(InvalidContent) as caught:
         core.content.export_content(OURS, content, MAIN)

@@ -15,7 +15,7 @@ import pytest
 from recipient_fields import adapters
 from recipient_fields.adapters.postgres import dialect as postgres_dialect
 from recipient_fields.adapters.postgres.citus.api_keys import CITUS_SQL
-from recipient_fields.adapters.postgres.dialect import MANY, POSTGRES, PostgresDialect
+from recipient_fields.adapters.postgres.dialect import MANY, POSTGRES
 from recipient_fields.adapters.postgres.fields import POSTGRES_SQL
 from recipient_fields.adapters.relational.changes import UpdateFields
 from recipient_fields.adapters.relational.fields import SelectPage
@@ -91,16 +91,14 @@ def sqlite_connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqli
         yield connection
 
 
-def test_sqlite_can_execute_each_statement(sqlite_connection: sqlite3.Connection) -> None:
+def test_sqlite_can_execute_each_statement(sqlite_connection):
     assert refusals(sqlite_connection, (render(each, SQLITE) for each in SHARED)) == {}
 
 
 @pytest.mark.parametrize(
     "statement", [SQL.delete_fields, UpdateFields(SQL.update_fields, ("id", "name"))], ids=name_of
 )
-def test_sqlite_finds_a_changed_field_by_its_id(
-    sqlite_connection: sqlite3.Connection, statement: Statement
-) -> None:
+def test_sqlite_finds_a_changed_field_by_its_id(sqlite_connection, statement):
     """And does not search the fields of the organization for it."""
     sql = render(statement, SQLITE)
     plan = sqlite_connection.execute(f"EXPLAIN QUERY PLAN {sql}", nulls(sql)).fetchall()
@@ -109,9 +107,7 @@ def test_sqlite_finds_a_changed_field_by_its_id(
 
 
 @pytest.mark.parametrize("dialect", [POSTGRES, MANY], ids=["one", "many"])
-def test_postgresql_can_execute_each_statement(
-    shared_database: str, dialect: PostgresDialect
-) -> None:
+def test_postgresql_can_execute_each_statement(shared_database, dialect):
     statements = [*SHARED, *whole(POSTGRES_SQL), UPDATE]
     with psycopg.connect(shared_database, autocommit=True) as connection:
         rendered = (postgres_dialect.render(each, dialect) for each in statements)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,12 +27,10 @@ from recipient_fields.domain import (
     API,
     Author,
     Change,
-    FieldDefinition,
     FieldId,
     HistoryRecord,
     IntegrationId,
     OrganizationId,
-    RecipientField,
     RecordedOperation,
     StorageUnavailable,
     sync_channel,
@@ -44,7 +41,7 @@ from recipient_fields.testing.strategies import definitions, stored_fields
 
 
 @given(stored_fields())
-def test_a_field_can_be_read_from_its_row_and_from_the_row_as_json(field: RecipientField) -> None:
+def test_a_field_can_be_read_from_its_row_and_from_the_row_as_json(field):
     row = list(field_values(field).values())
     assert exact(read_field(row)) == exact(field)
     assert exact(read_field(json.loads(json.dumps(row)))) == exact(field)
@@ -60,7 +57,7 @@ def test_a_field_can_be_read_from_its_row_and_from_the_row_as_json(field: Recipi
         ("source", "nobody"),
     ],
 )
-def test_a_row_that_breaks_a_rule_is_unreadable_and_reported(column: str, damaged: object) -> None:
+def test_a_row_that_breaks_a_rule_is_unreadable_and_reported(column, damaged):
     field = a_definition().with_id(FieldId(7), OrganizationId(1))
     row = {**field_values(field), column: damaged}
     with pytest.raises(UnreadableRow, match=r"^recipient_fields 7$"):
@@ -75,9 +72,7 @@ def record_row(record: HistoryRecord) -> dict[str, Any]:
 
 
 @given(stored_fields(), stored_fields(), st.sampled_from(RecordedOperation))
-def test_a_record_can_be_read_from_its_row(
-    before: RecipientField, after: RecipientField, operation: RecordedOperation
-) -> None:
+def test_a_record_can_be_read_from_its_row(before, after, operation):
     after = evolve(after, id=before.id, organization_id=before.organization_id)
     change = Change(
         operation,
@@ -90,7 +85,7 @@ def test_a_record_can_be_read_from_its_row(
 
 
 @given(definitions())
-def test_a_definition_has_the_document_of_the_new_field(definition: FieldDefinition) -> None:
+def test_a_definition_has_the_document_of_the_new_field(definition):
     field = definition.with_id(FieldId(7), OrganizationId(1))
     assert field_document(definition) == field_document(field)
 
@@ -109,9 +104,7 @@ def test_a_definition_has_the_document_of_the_new_field(definition: FieldDefinit
         ("occurred_at", 10**18),
     ],
 )
-def test_a_record_that_breaks_a_rule_is_unreadable_and_reported(
-    column: str, damaged: object
-) -> None:
+def test_a_record_that_breaks_a_rule_is_unreadable_and_reported(column, damaged):
     field = a_definition().with_id(FieldId(7), OrganizationId(1))
     change = Change(RecordedOperation.CREATED, None, field)
     row = record_row(change.with_sequence(5, occurred_at=NOW, author=AUTHOR))
@@ -150,8 +143,6 @@ def test_times_are_whole_milliseconds_since_1970() -> None:
     ],
     ids=["stored_key", "read_api_key", "found_key"],
 )
-def test_an_unreadable_api_key_is_reported_with_its_id(
-    read: Callable[[tuple[object, ...]], object], row: tuple[object, ...]
-) -> None:
+def test_an_unreadable_api_key_is_reported_with_its_id(read, row):
     with pytest.raises(UnreadableRow, match=r"^api_keys 7$"):
         read(row)

@@ -15,7 +15,6 @@ from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.sqlite import SqliteStorage, open_storage
 from recipient_fields.application import Storage
 from recipient_fields.testing import (
-    Call,
     StorageContract,
     StorageDurabilityContract,
     StorageOutageContract,
@@ -105,7 +104,7 @@ TestSqliteMachine = pytest.mark.slow(machine_for(sqlite_storage).TestCase)
 
 @pytest.mark.slow
 @given(port_calls())
-def test_sqlite_agrees_with_memory(calls: list[Call]) -> None:
+def test_sqlite_agrees_with_memory(calls):
     with closing(MemoryStorage()) as memory, sqlite_storage() as sqlite:
         assert_storages_agree(memory, sqlite, calls)
 

@@ -62,9 +62,7 @@ def copy(tmp_path: Path) -> Path:
 back_up_in_steps = partial(back_up, pages_per_step=1)
 
 
-def test_a_backup_opens_as_a_storage_with_everything(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+def test_a_backup_opens_as_a_storage_with_everything(storage, database, copy):
     back_up(database, copy)
     assert list(copy.parent.iterdir()) == [copy]
     with closing(SqliteStorage(copy)) as restored:
@@ -73,9 +71,7 @@ def test_a_backup_opens_as_a_storage_with_everything(
         assert add_field(restored.fields, OURS, a_definition(), author=AUTHOR).id == 101
 
 
-def test_a_backup_is_one_valid_file_that_only_its_owner_can_read(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+def test_a_backup_is_one_valid_file_that_only_its_owner_can_read(storage, database, copy):
     back_up(database, copy)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     with closing(sqlite3.connect(f"{copy.as_uri()}?immutable=1", uri=True)) as connection:
@@ -83,8 +79,8 @@ def test_a_backup_is_one_valid_file_that_only_its_owner_can_read(
 
 
 def test_a_backup_ends_even_if_the_file_changes_after_each_step(
-    storage: SqliteStorage, database: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    storage, database, copy, monkeypatch
+):
     before = storage.fields.all(OURS)
     added: list[RecipientField] = []
 
@@ -101,8 +97,8 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
 
 
 def test_a_backup_during_writes_of_another_process_has_all_acknowledged_records(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+    storage, database, copy
+):
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITE_UNTIL_KILLED, str(database)], stdout=subprocess.PIPE, text=True
     )
@@ -120,9 +116,7 @@ def test_a_backup_during_writes_of_another_process_has_all_acknowledged_records(
 
 
 @pytest.mark.parametrize("taken", ["file", "folder", "dangling link"])
-def test_an_existing_file_is_not_changed(
-    storage: SqliteStorage, database: Path, copy: Path, taken: str
-) -> None:
+def test_an_existing_file_is_not_changed(storage, database, copy, taken):
     match taken:
         case "file":
             copy.write_text("precious")
@@ -137,9 +131,7 @@ def test_an_existing_file_is_not_changed(
     assert list(copy.parent.iterdir()) == [copy]
 
 
-def test_a_file_that_is_created_during_the_backup_is_not_changed(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+def test_a_file_that_is_created_during_the_backup_is_not_changed(storage, database, copy):
     def create() -> None:
         copy.write_text("precious")
 
@@ -149,9 +141,7 @@ def test_a_file_that_is_created_during_the_backup_is_not_changed(
     assert list(copy.parent.iterdir()) == [copy]
 
 
-def test_an_interrupted_backup_leaves_no_file(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+def test_an_interrupted_backup_leaves_no_file(storage, database, copy):
     interrupt = partial(signal.raise_signal, signal.SIGINT)
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
@@ -165,9 +155,7 @@ def test_an_interrupted_backup_leaves_no_file(
     add_field(storage.fields, OURS, a_definition(), author=AUTHOR)
 
 
-def test_a_killed_backup_leaves_no_file_of_that_name_and_can_be_repeated(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+def test_a_killed_backup_leaves_no_file_of_that_name_and_can_be_repeated(storage, database, copy):
     killed = subprocess.run(
         [sys.executable, "-c", BACK_UP_AND_BE_KILLED, str(database), str(copy)], check=False
     )
@@ -179,9 +167,7 @@ def test_a_killed_backup_leaves_no_file_of_that_name_and_can_be_repeated(
         assert restored.fields.all(OURS) == storage.fields.all(OURS)
 
 
-def test_a_full_disk_is_an_error_and_leaves_no_file(
-    storage: SqliteStorage, database: Path, copy: Path
-) -> None:
+def test_a_full_disk_is_an_error_and_leaves_no_file(storage, database, copy):
     limits = getrlimit(RLIMIT_FSIZE)
     setrlimit(RLIMIT_FSIZE, (8_192, limits[1]))
     try:
@@ -192,19 +178,19 @@ def test_a_full_disk_is_an_error_and_leaves_no_file(
     assert list(copy.parent.iterdir()) == []
 
 
-def test_a_missing_folder_is_an_error(storage: SqliteStorage, database: Path, copy: Path) -> None:
+def test_a_missing_folder_is_an_error(storage, database, copy):
     with pytest.raises(BackupFailed, match="No such file or directory"):
         back_up(database, copy.parent / "missing" / "fields.backup")
 
 
-def test_a_missing_source_is_an_error_and_creates_no_file(database: Path, copy: Path) -> None:
+def test_a_missing_source_is_an_error_and_creates_no_file(database, copy):
     with pytest.raises(StorageNotFound, match="There is no SQLite file"):
         back_up(database, copy)
     assert not database.exists()
     assert not copy.exists()
 
 
-def test_a_source_that_is_not_a_database_is_an_error(database: Path, copy: Path) -> None:
+def test_a_source_that_is_not_a_database_is_an_error(database, copy):
     database.write_text("no database" * 1_000)
     with pytest.raises(StorageUnavailable, match="file is not a database"):
         back_up(database, copy)

@@ -83,9 +83,7 @@ def is_closed(connection: sqlite3.Connection) -> bool:
     return False
 
 
-def test_every_connection_has_the_required_pragmas(
-    storage: SqliteStorage, connections: list[sqlite3.Connection]
-) -> None:
+def test_every_connection_has_the_required_pragmas(storage, connections):
     def change(field: RecipientField) -> RecipientField:
         storage.check()  # It needs another connection than the one that is changing the field.
         return field
@@ -105,9 +103,7 @@ def test_every_connection_has_the_required_pragmas(
         }
 
 
-def test_every_table_is_strict_and_never_reuses_an_id(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_every_table_is_strict_and_never_reuses_an_id(storage, database):
     with closing(sqlite3.connect(database)) as connection:
         strict = {
             name: bool(strict)
@@ -130,9 +126,7 @@ def test_every_table_is_strict_and_never_reuses_an_id(
     }
 
 
-def test_threads_that_end_leave_no_connections(
-    storage: SqliteStorage, connections: list[sqlite3.Connection]
-) -> None:
+def test_threads_that_end_leave_no_connections(storage, connections):
     for _ in range(50):
         thread = Thread(target=storage.check)
         thread.start()
@@ -140,17 +134,15 @@ def test_threads_that_end_leave_no_connections(
     assert len(connections) == 1
 
 
-def test_closing_closes_every_connection(
-    storage: SqliteStorage, connections: list[sqlite3.Connection]
-) -> None:
+def test_closing_closes_every_connection(storage, connections):
     race(*[storage.check] * 8)
     storage.close()
     assert all(map(is_closed, connections))
 
 
 def test_a_connection_that_is_in_use_is_closed_after_its_transaction(
-    storage: SqliteStorage, database: Path, connections: list[sqlite3.Connection]
-) -> None:
+    storage, database, connections
+):
     def change(field: RecipientField) -> RecipientField:
         storage.close()
         return renaming("Town")(field)
@@ -161,7 +153,7 @@ def test_a_connection_that_is_in_use_is_closed_after_its_transaction(
         assert storage.fields.get(OURS, CITY) == changed
 
 
-def test_a_closed_storage_stays_unavailable(storage: SqliteStorage) -> None:
+def test_a_closed_storage_stays_unavailable(storage):
     storage.close()
     for call in (*READS.values(), *WRITES.values()):
         with pytest.raises(StorageUnavailable):
@@ -189,9 +181,7 @@ def another_writer(database: Path) -> Iterator[None]:
         yield
 
 
-def test_a_connection_that_failed_is_closed(
-    storage: SqliteStorage, database: Path, connections: list[sqlite3.Connection]
-) -> None:
+def test_a_connection_that_failed_is_closed(storage, database, connections):
     (connection,) = connections
     with full_disk(database), pytest.raises(StorageUnavailable):
         storage.organizations.add("ACME", NOW)
@@ -199,9 +189,7 @@ def test_a_connection_that_failed_is_closed(
 
 
 @pytest.mark.parametrize("trouble", [full_disk, another_writer])
-def test_reads_continue_while_writes_fail_and_writes_recover(
-    storage: SqliteStorage, database: Path, trouble
-) -> None:
+def test_reads_continue_while_writes_fail_and_writes_recover(storage, database, trouble):
     before = content(storage)
     with trouble(database):
         refusals = race(*(partial(call, storage) for call in WRITES.values()))
@@ -214,7 +202,7 @@ def test_reads_continue_while_writes_fail_and_writes_recover(
         call(storage)
 
 
-def test_opening_waits_for_a_process_that_creates_the_file(database: Path) -> None:
+def test_opening_waits_for_a_process_that_creates_the_file(database):
     with closing(
         sqlite3.connect(database, isolation_level=None, check_same_thread=False)
     ) as another:
@@ -225,9 +213,7 @@ def test_opening_waits_for_a_process_that_creates_the_file(database: Path) -> No
         end.join()
 
 
-def test_a_file_of_a_newer_version_is_rejected_and_not_changed(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_a_file_of_a_newer_version_is_rejected_and_not_changed(storage, database):
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA user_version = 1000")
         refusal = "The SQLite file belongs to a newer version of Recipient Fields. Upgrade first."
@@ -238,9 +224,7 @@ def test_a_file_of_a_newer_version_is_rejected_and_not_changed(
         assert connection.execute("PRAGMA user_version").fetchone() == (1000,)
 
 
-def test_a_file_that_lost_its_version_is_not_treated_as_new(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_a_file_that_lost_its_version_is_not_treated_as_new(storage, database):
     before = content(storage)
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA user_version = 0")
@@ -293,9 +277,7 @@ WITHOUT_INVITATIONS = f"""
 """
 
 
-def test_roles_and_links_from_before_invitations_stay(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_roles_and_links_from_before_invitations_stay(storage, database):
     before = content(storage)
     storage.close()
     with closing(sqlite3.connect(database)) as connection:
@@ -350,8 +332,8 @@ SPOILING = {
 
 @pytest.mark.parametrize(("statement", "row"), SPOILING.items(), ids=SPOILING)
 def test_a_row_that_breaks_a_rule_is_not_reported_as_an_error_of_the_caller(
-    storage: SqliteStorage, database: Path, statement: str, row: str
-) -> None:
+    storage, database, statement, row
+):
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute(statement)
@@ -360,9 +342,7 @@ def test_a_row_that_breaks_a_rule_is_not_reported_as_an_error_of_the_caller(
 
 
 @pytest.mark.parametrize("damage", ["access = 'all'", "revoked_at = 1 << 62"])
-def test_a_damaged_key_is_not_reported_as_an_error_of_the_client(
-    storage: SqliteStorage, database: Path, damage: str
-) -> None:
+def test_a_damaged_key_is_not_reported_as_an_error_of_the_client(storage, database, damage):
     (key,) = storage.api_keys.all(OURS)
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
@@ -371,7 +351,7 @@ def test_a_damaged_key_is_not_reported_as_an_error_of_the_client(
         storage.api_keys.find(key.digest)
 
 
-def test_a_file_that_is_not_a_database_is_rejected_and_not_changed(database: Path) -> None:
+def test_a_file_that_is_not_a_database_is_rejected_and_not_changed(database):
     database.write_text("Not a database, whatever its name says. " * 100)
     before = database.read_bytes()
     with pytest.raises(StorageUnavailable):
@@ -379,19 +359,17 @@ def test_a_file_that_is_not_a_database_is_rejected_and_not_changed(database: Pat
     assert database.read_bytes() == before
 
 
-def test_a_folder_is_rejected(tmp_path: Path) -> None:
+def test_a_folder_is_rejected(tmp_path):
     with pytest.raises(StorageUnavailable):
         SqliteStorage(tmp_path)
 
 
-def test_a_file_in_a_missing_folder_is_rejected(tmp_path: Path) -> None:
+def test_a_file_in_a_missing_folder_is_rejected(tmp_path):
     with pytest.raises(StorageUnavailable):
         SqliteStorage(tmp_path / "none" / "fields.db")
 
 
-def test_a_storage_that_can_not_be_opened_leaves_no_connection_open(
-    database: Path, connections: list[sqlite3.Connection]
-) -> None:
+def test_a_storage_that_can_not_be_opened_leaves_no_connection_open(database, connections):
     database.write_text("Not a database, whatever its name says. " * 100)
     with pytest.raises(StorageUnavailable):
         SqliteStorage(database)
@@ -399,9 +377,7 @@ def test_a_storage_that_can_not_be_opened_leaves_no_connection_open(
     assert all(map(is_closed, connections))
 
 
-def test_a_version_of_sqlite_without_strict_tables_is_rejected(
-    database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_of_sqlite_without_strict_tables_is_rejected(database, monkeypatch):
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
     with pytest.raises(StorageUnavailable, match=r"too old"):
         SqliteStorage(database)
@@ -409,9 +385,7 @@ def test_a_version_of_sqlite_without_strict_tables_is_rejected(
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_file_that_was_removed_or_replaced_accepts_no_writes(
-    database: Path, storage: SqliteStorage, replaced: bool
-) -> None:
+def test_a_file_that_was_removed_or_replaced_accepts_no_writes(database, storage, replaced):
     SqliteStorage(database.with_name("other.db")).close()
     if replaced:
         database.with_name("other.db").replace(database)
@@ -423,9 +397,7 @@ def test_a_file_that_was_removed_or_replaced_accepts_no_writes(
     assert database.exists() == replaced
 
 
-def test_a_write_that_waits_while_the_file_is_removed_is_rejected(
-    database: Path, storage: SqliteStorage
-) -> None:
+def test_a_write_that_waits_while_the_file_is_removed_is_rejected(database, storage):
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with ThreadPoolExecutor(1) as threads:
@@ -439,18 +411,14 @@ def test_a_write_that_waits_while_the_file_is_removed_is_rejected(
                 written.result()
 
 
-def test_a_closed_storage_reports_that_even_if_its_file_was_removed(
-    database: Path, storage: SqliteStorage
-) -> None:
+def test_a_closed_storage_reports_that_even_if_its_file_was_removed(database, storage):
     storage.close()
     database.unlink()
     with pytest.raises(StorageUnavailable, match="closed"):
         storage.fields.all(OURS)
 
 
-def test_other_writers_continue_while_a_history_is_pruned(
-    database: Path, storage: SqliteStorage
-) -> None:
+def test_other_writers_continue_while_a_history_is_pruned(database, storage):
     for number in range(6):
         add_field(storage.fields, OURS, a_definition(f"field_{number}"), author=AUTHOR)
     last = storage.history.select(OURS, HistoryQuery(descending=True, limit=1)).records[0]
@@ -469,16 +437,14 @@ def test_other_writers_continue_while_a_history_is_pruned(
     assert storage.history.select(OURS, HistoryQuery()).records[0] == last
 
 
-def test_a_relative_path_does_not_follow_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_does_not_follow_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with closing(SqliteStorage(Path("fields.db"))) as storage:
         monkeypatch.chdir("/")
         storage.check()
 
 
-def test_a_missing_file_is_rejected_and_not_created_without_create(tmp_path: Path) -> None:
+def test_a_missing_file_is_rejected_and_not_created_without_create(tmp_path):
     database = tmp_path / "100% caf\udce9?#.db"
 
     with pytest.raises(StorageNotFound, match="There is no SQLite file"):
@@ -490,9 +456,7 @@ def test_a_missing_file_is_rejected_and_not_created_without_create(tmp_path: Pat
         storage.check()
 
 
-def test_opening_a_file_of_an_older_version_measures_the_catalogs(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_opening_a_file_of_an_older_version_measures_the_catalogs(storage, database):
     ours = storage.organizations.add("Ours", NOW).id
     for number in range(150):  # more than are read at once
         add_field(storage.fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
@@ -510,9 +474,7 @@ def test_opening_a_file_of_an_older_version_measures_the_catalogs(
     assert size_in_plan(storage.fields, ours) == size
 
 
-def test_records_that_appear_before_a_removal_locks_the_catalog_are_counted(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_records_that_appear_before_a_removal_locks_the_catalog_are_counted(storage, database):
     """As those of a process of an older version, which stores no sizes."""
     ours = storage.organizations.add("Ours", NOW).id
     for number in range(3):
@@ -532,7 +494,7 @@ def test_records_that_appear_before_a_removal_locks_the_catalog_are_counted(
         assert stored.fetchone() == (before.bytes, 3)
 
 
-def test_a_page_of_the_history_as_json_creates_no_objects(storage: SqliteStorage) -> None:
+def test_a_page_of_the_history_as_json_creates_no_objects(storage):
     every = HistoryQuery()
     page = storage.history.select(OURS, every)
     assert count_calls(stored_field, lambda: storage.history.select(OURS, every)) > 0
@@ -540,9 +502,7 @@ def test_a_page_of_the_history_as_json_creates_no_objects(storage: SqliteStorage
     assert storage.history.publish(OURS, every) == published_page(page)
 
 
-def test_opening_a_file_of_an_older_version_stores_the_letters_of_names(
-    storage: SqliteStorage, database: Path
-) -> None:
+def test_opening_a_file_of_an_older_version_stores_the_letters_of_names(storage, database):
     synced = a_definition("age", by=sync_channel(IntegrationId(1)), esp_field_name="Agé 2")
     add_field(storage.fields, OURS, synced, author=AUTHOR)
     stored = "SELECT esp_name_letters FROM recipient_fields WHERE key = 'age'"

@@ -283,15 +283,13 @@ def databases_of_every_version(folder: Path) -> list[Path]:
     return databases
 
 
-def test_processes_that_open_a_new_file_at_the_same_time_migrate_it_once(
-    database: Path, current_schema: tuple[object, ...]
-) -> None:
+def test_processes_that_open_a_new_file_at_the_same_time_migrate_it_once(database, current_schema):
     """Creating a table twice would be an error."""
     let_run(*(started(OPEN, database) for _ in range(8)))
     assert schema(database) == current_schema
 
 
-def test_processes_that_write_at_the_same_time_lose_nothing(database: Path) -> None:
+def test_processes_that_write_at_the_same_time_lose_nothing(database):
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
         counter = add_field(storage.fields, OURS, a_definition("counter", name="0"), author=AUTHOR)
@@ -303,7 +301,7 @@ def test_processes_that_write_at_the_same_time_lose_nothing(database: Path) -> N
         }
 
 
-def test_a_killed_writer_loses_no_acknowledged_write(database: Path) -> None:
+def test_a_killed_writer_loses_no_acknowledged_write(database):
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
     writer = started(ADD_FOREVER, database)
@@ -338,7 +336,7 @@ def follow(
             after = page.records[-1].sequence if page.records else after
 
 
-def test_a_reader_of_the_history_misses_no_record_and_reads_none_twice(database: Path) -> None:
+def test_a_reader_of_the_history_misses_no_record_and_reads_none_twice(database):
     """Eight processes write at the same time, and one of them is killed."""
     with closing(SqliteStorage(database)) as storage:
         storage.organizations.add("ACME", NOW)
@@ -368,9 +366,7 @@ def test_a_reader_of_the_history_misses_no_record_and_reads_none_twice(database:
         assert catalog.fields == replay(each for each in records if each.occurred_at <= times[500])
 
 
-def test_a_migration_killed_at_any_statement_is_completed_by_the_next(
-    tmp_path: Path, current_schema: tuple[object, ...]
-) -> None:
+def test_a_migration_killed_at_any_statement_is_completed_by_the_next(tmp_path, current_schema):
     whole_steps = {schema(path) for path in databases_of_every_version(tmp_path)}
     assert current_schema in whole_steps
     (numbers,) = let_run(started(MIGRATE_AND_BE_KILLED, tmp_path))
@@ -408,9 +404,7 @@ def content(database: Path) -> tuple[object, ...]:
         )
 
 
-def test_a_run_killed_at_any_statement_changes_nothing_and_is_completed_by_the_next(
-    tmp_path: Path,
-) -> None:
+def test_a_run_killed_at_any_statement_changes_nothing_and_is_completed_by_the_next(tmp_path):
     old = tmp_path / "old.db"
     synced(old, "Old", 0, 6)
     before = content(old)
@@ -425,7 +419,7 @@ def test_a_run_killed_at_any_statement_changes_nothing_and_is_completed_by_the_n
         assert content(database) == after
 
 
-def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_leaves_all_or_nothing(tmp_path):
     old, whole = tmp_path / "old.db", tmp_path / "whole.db"
     synced(old, "Old", 0, 2_000)
     shutil.copy(old, whole)
@@ -459,9 +453,7 @@ def copy_to_older_version(current: Path, old: Path) -> None:
         connection.commit()
 
 
-def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
-    tmp_path: Path,
-) -> None:
+def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(tmp_path):
     _, old, *_, current = databases_of_every_version(tmp_path)
     with closing(SqliteStorage(current)) as storage:
         storage.organizations.add("ACME", NOW)
@@ -478,9 +470,7 @@ def test_ids_of_integrations_in_fields_older_than_the_table_are_not_reused(
         assert storage.fields.all(OURS).fields == fields.fields
 
 
-def test_fields_that_are_older_than_the_history_can_be_changed_deleted_and_restored(
-    tmp_path: Path,
-) -> None:
+def test_fields_that_are_older_than_the_history_can_be_changed_deleted_and_restored(tmp_path):
     *_, current = versions = databases_of_every_version(tmp_path)
     old = versions[3]  # The fourth migration adds the history.
     with closing(SqliteStorage(current)) as storage:

@@ -23,7 +23,7 @@ def source(database: Path) -> Path:
     return database
 
 
-def test_a_damaged_row_ends_a_copy_and_is_reported(source: Path, tmp_path: Path) -> None:
+def test_a_damaged_row_ends_a_copy_and_is_reported(source, tmp_path):
     with closing(sqlite3.connect(source)) as connection:
         connection.execute("UPDATE recipient_fields SET key = 'Not a key' WHERE id = 2000")
         connection.commit()
@@ -36,9 +36,7 @@ def test_a_damaged_row_ends_a_copy_and_is_reported(source: Path, tmp_path: Path)
         assert target.organizations.all() == ()
 
 
-def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(source, tmp_path):
     def damage(kind: str, number: int, _count: int) -> None:
         if (kind, number) == ("fields", 10):
             size = source.stat().st_size
@@ -55,7 +53,7 @@ def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(
         assert target.organizations.all() == ()
 
 
-def test_a_target_that_another_process_writes_to_is_an_error(source: Path, tmp_path: Path) -> None:
+def test_a_target_that_another_process_writes_to_is_an_error(source, tmp_path):
     path = tmp_path / "target.db"
     with (
         closing(SqliteStorage(path)) as target,
@@ -66,7 +64,7 @@ def test_a_target_that_another_process_writes_to_is_an_error(source: Path, tmp_p
             target.store_snapshot(snapshot_of(1))
 
 
-def test_readers_of_the_target_are_not_blocked_by_a_copy(tmp_path: Path) -> None:
+def test_readers_of_the_target_are_not_blocked_by_a_copy(tmp_path):
     with closing(SqliteStorage(tmp_path / "target.db")) as target:
         seen: list[object] = []
         target.store_snapshot(snapshot_of(2, lambda _: seen.append(target.organizations.all())))

@@ -11,13 +11,13 @@ from recipient_fields.adapters.sqlite.storage import open_storage, parse_url, wi
 from recipient_fields.domain import InvalidStorageUrl, StorageNotFound
 
 
-def test_a_missing_file_is_created_by_default(tmp_path: Path) -> None:
+def test_a_missing_file_is_created_by_default(tmp_path):
     with closing(open_storage(f"sqlite:{tmp_path / 'fields.db'}")) as storage:
         storage.check()
     assert (tmp_path / "fields.db").is_file()
 
 
-def test_a_missing_file_is_not_created_with_the_option(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_created_with_the_option(tmp_path):
     with pytest.raises(StorageNotFound):
         open_storage(f"sqlite:{tmp_path / 'fields.db'}?create=false")
     assert list(tmp_path.iterdir()) == []
@@ -38,7 +38,7 @@ def test_a_missing_file_is_not_created_with_the_option(tmp_path: Path) -> None:
         ("sqlite:sqlite:", "sqlite:", True),
     ],
 )
-def test_a_url_is_a_path_and_options(url: str, path: str, create: bool) -> None:
+def test_a_url_is_a_path_and_options(url, path, create):
     assert parse_url(url) == (Path(path), create)
 
 
@@ -57,9 +57,7 @@ def test_a_url_is_a_path_and_options(url: str, path: str, create: bool) -> None:
         "sqlite:fields.db?create=false&create=false",
     ],
 )
-def test_a_wrong_url_is_rejected_and_creates_no_file(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_url_is_rejected_and_creates_no_file(url, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidStorageUrl):
         open_storage(url)
@@ -76,5 +74,5 @@ def test_a_wrong_url_is_rejected_and_creates_no_file(
         ("sqlite:what?.db", "sqlite:what?.db"),
     ],
 )
-def test_options_in_a_url_take_precedence_over_no_creation(url: str, expected: str) -> None:
+def test_options_in_a_url_take_precedence_over_no_creation(url, expected):
     assert without_creation(url) == expected

@@ -19,11 +19,8 @@ from recipient_fields.domain import (
     Allowed,
     Channel,
     DataType,
-    FieldChanges,
-    FieldDraft,
     Operation,
     OperationForbidden,
-    Origin,
     RecipientField,
     Source,
     decide,
@@ -57,17 +54,17 @@ def test_all_names_every_public_strategy() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*strategies.__all__} - {"OWN_INTEGRATION_IDS"}))
-def test_every_public_strategy_has_a_docstring(name: str) -> None:
+def test_every_public_strategy_has_a_docstring(name):
     assert getattr(strategies, name).__doc__
 
 
 @pytest.mark.parametrize("source", Source)
-def test_origins_are_of_every_source(source: Source) -> None:
+def test_origins_are_of_every_source(source):
     generate(strategies.origins(), lambda origin: origin.source is source)
 
 
 @pytest.mark.parametrize("operation", Operation)
-def test_every_operation_is_generated(operation: Operation) -> None:
+def test_every_operation_is_generated(operation):
     generate(strategies.operations(), lambda generated: generated is operation)
 
 
@@ -83,26 +80,24 @@ def test_channels_and_origins_meet_as_the_same_integration_and_as_different_ones
 
 
 @given(strategies.origins())
-def test_a_channel_is_generated_for_every_origin(origin: Origin) -> None:
+def test_a_channel_is_generated_for_every_origin(origin):
     assert Channel(origin.source, origin.integration_id) in CHANNELS
 
 
 @given(strategies.channels())
-def test_channels_are_those_of_the_api_administrators_and_two_integrations(
-    channel: Channel,
-) -> None:
+def test_channels_are_those_of_the_api_administrators_and_two_integrations(channel):
     assert channel in CHANNELS
 
 
 @given(strategies.channels().flatmap(lambda by: st.tuples(st.just(by), strategies.drafts(by=by))))
-def test_a_channel_creates_fields_of_its_drafts(pair: tuple[Channel, FieldDraft]) -> None:
+def test_a_channel_creates_fields_of_its_drafts(pair):
     by, draft = pair
     assert by.owns(draft.define(by=by, at=NOON).origin)
 
 
 @pytest.mark.parametrize("source", Source)
 @pytest.mark.parametrize("changed", [False, True])
-def test_stored_fields_are_of_every_source_new_and_changed(source: Source, changed: bool) -> None:
+def test_stored_fields_are_of_every_source_new_and_changed(source, changed):
     generate(
         strategies.stored_fields(),
         lambda field: field.origin.source is source and (field.version > 1) is changed,
@@ -110,9 +105,7 @@ def test_stored_fields_are_of_every_source_new_and_changed(source: Source, chang
 
 
 @given(strategies.stored_fields())
-def test_a_stored_field_counts_its_changes_and_moves_forward_with_each(
-    field: RecipientField,
-) -> None:
+def test_a_stored_field_counts_its_changes_and_moves_forward_with_each(field):
     changes = field.version - 1
     assert (field.updated_at == field.created_at) is (changes == 0)
     assert field.updated_at - field.created_at >= changes * MILLISECOND
@@ -123,7 +116,7 @@ def test_a_stored_field_counts_its_changes_and_moves_forward_with_each(
 @pytest.mark.parametrize(
     "channel", [API, ADMINISTRATOR, sync_channel(strategies.OWN_INTEGRATION_IDS[0])]
 )
-def test_the_fields_of_one_channel_can_be_generated(channel: Channel) -> None:
+def test_the_fields_of_one_channel_can_be_generated(channel):
     @given(strategies.stored_fields(by=channel))
     def the_channel_owns(field: RecipientField) -> None:
         assert channel.owns(field.origin)
@@ -132,9 +125,7 @@ def test_the_fields_of_one_channel_can_be_generated(channel: Channel) -> None:
 
 
 @given(strategies.stored_fields(), strategies.changes(), strategies.channels())
-def test_every_field_accepts_every_change_through_its_own_channel(
-    field: RecipientField, changes: FieldChanges, channel: Channel
-) -> None:
+def test_every_field_accepts_every_change_through_its_own_channel(field, changes, channel):
     if decide(channel, Operation.UPDATE, field.origin) == Allowed():
         field.with_changes(changes, by=channel, at=field.updated_at)
     else:
@@ -143,13 +134,13 @@ def test_every_field_accepts_every_change_through_its_own_channel(
 
 
 @given(st.data(), strategies.stored_fields())
-def test_changes_for_a_data_type_fit_its_fields(data: st.DataObject, field: RecipientField) -> None:
+def test_changes_for_a_data_type_fit_its_fields(data, field):
     changes = data.draw(strategies.changes(field.data_type))
     field.with_changes(changes, by=owner_of(field), at=field.updated_at)
 
 
 @pytest.mark.parametrize("data_type", [each for each in DataType if each is not DataType.BOOLEAN])
-def test_changes_for_a_data_type_restrict_the_values(data_type: DataType) -> None:
+def test_changes_for_a_data_type_restrict_the_values(data_type):
     generate(
         strategies.changes(data_type),
         lambda changes: changes.allowed_values not in (None, UNCHANGED),

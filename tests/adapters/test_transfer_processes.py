@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -80,8 +79,8 @@ def field_count(storage: Storage) -> int:
 
 @pytest.mark.parametrize("technology", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def test_a_copy_killed_at_any_step_before_its_commit_stores_nothing_and_can_be_repeated(
-    technology: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+    technology, tmp_path, request
+):
     if technology == "sqlite":
         place = str(tmp_path / "target.db")
         target: Storage = SqliteStorage(place)

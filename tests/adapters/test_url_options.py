@@ -29,7 +29,7 @@ def test_an_empty_query_has_no_options() -> None:
         ("prepare=1&prepare=1", "Option `prepare` of the storage URL: set it only once."),
     ],
 )
-def test_a_wrong_query_is_rejected(query: str, message: str) -> None:
+def test_a_wrong_query_is_rejected(query, message):
     with pytest.raises(InvalidStorageUrl) as rejected:
         take_options(query, KNOWN)
     assert str(rejected.value) == message
@@ -41,7 +41,7 @@ def test_a_boolean_is_true_or_false() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "True", "1", "yes", " true", "secret"])
-def test_any_other_boolean_is_rejected(value: str) -> None:
+def test_any_other_boolean_is_rejected(value):
     with pytest.raises(InvalidStorageUrl) as rejected:
         boolean("prepare", value)
     assert str(rejected.value) == (
@@ -51,12 +51,12 @@ def test_any_other_boolean_is_rejected(value: str) -> None:
 
 
 @pytest.mark.parametrize(("value", "number"), [("1", 1), ("08", 8), ("64", 64)])
-def test_an_integer_is_within_its_range(value: str, number: int) -> None:
+def test_an_integer_is_within_its_range(value, number):
     assert integer("pool_size", value, 1, 64) == number
 
 
 @pytest.mark.parametrize("value", ["", "0", "65", "+1", "-1", "1.0", "1_0", "٤", "²", "9" * 5_000])
-def test_any_other_integer_is_rejected(value: str) -> None:
+def test_any_other_integer_is_rejected(value):
     with pytest.raises(InvalidStorageUrl) as rejected:
         integer("pool_size", value, 1, 64)
     assert str(rejected.value) == (

@@ -85,7 +85,7 @@ def source() -> MemoryStorage:
     return storage
 
 
-def test_a_copy_reports_how_many_records_it_has_stored(source: MemoryStorage) -> None:
+def test_a_copy_reports_how_many_records_it_has_stored(source):
     copied = copy_storage(source, MemoryStorage())
     assert copied == CopiedRecords(
         organizations=2,
@@ -98,7 +98,7 @@ def test_a_copy_reports_how_many_records_it_has_stored(source: MemoryStorage) ->
     )
 
 
-def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> None:
+def test_a_copy_reports_its_progress_record_by_record(source):
     progress: list[tuple[str, int, int]] = []
     copy_storage(source, MemoryStorage(), on_progress=lambda *each: progress.append(each))
     assert progress == [
@@ -117,16 +117,14 @@ def test_a_copy_reports_its_progress_record_by_record(source: MemoryStorage) -> 
     ]
 
 
-def test_a_storage_is_not_copied_to_itself(source: MemoryStorage) -> None:
+def test_a_storage_is_not_copied_to_itself(source):
     for storage in (source, MemoryStorage()):
         with pytest.raises(CopyFailed, match="Target storage: It is the source storage") as failed:
             copy_storage(storage, storage)
         assert failed.value.role == "target"
 
 
-def test_a_storage_that_does_not_support_copying_is_reported_by_its_role(
-    source: MemoryStorage,
-) -> None:
+def test_a_storage_that_does_not_support_copying_is_reported_by_its_role(source):
     other: Storage = NotTransferable()
     for role, storages in {"source": (other, source), "target": (source, other)}.items():
         with pytest.raises(CopyFailed, match="adapter does not support copying") as failed:
@@ -134,13 +132,13 @@ def test_a_storage_that_does_not_support_copying_is_reported_by_its_role(
         assert failed.value.role == role
 
 
-def test_a_target_that_is_not_empty_is_reported(source: MemoryStorage) -> None:
+def test_a_target_that_is_not_empty_is_reported(source):
     with pytest.raises(CopyFailed, match="Target storage: The storage is not empty"):
         copy_storage(MemoryStorage(), source)
 
 
 @pytest.mark.parametrize("step", ["identity", "snapshot", "fields"])
-def test_a_source_that_fails_is_reported_and_nothing_is_stored(step: str) -> None:
+def test_a_source_that_fails_is_reported_and_nothing_is_stored(step):
     target = MemoryStorage()
     failing = Failing(step)
     failing.organizations.add("Ours", NOW)
@@ -151,7 +149,7 @@ def test_a_source_that_fails_is_reported_and_nothing_is_stored(step: str) -> Non
 
 
 @pytest.mark.parametrize("step", ["identity", "store_snapshot"])
-def test_a_target_that_fails_is_reported(source: MemoryStorage, step: str) -> None:
+def test_a_target_that_fails_is_reported(source, step):
     with pytest.raises(CopyFailed, match=f"Target storage: broken at {step}") as failed:
         copy_storage(source, Failing(step))
     assert failed.value.role == "target"
@@ -164,7 +162,7 @@ def test_records_keep_their_order() -> None:
 @pytest.mark.parametrize(
     "missing", ["history of fields", "API keys and integrations", "console accounts"]
 )
-def test_a_target_without_a_group_of_the_source_is_not_changed(missing: str) -> None:
+def test_a_target_without_a_group_of_the_source_is_not_changed(missing):
     source, whole = MemoryStorage(), MemoryStorage()
     ours = source.organizations.add("Ours", NOW).id
     if missing == "console accounts":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -48,7 +47,7 @@ def test_the_system_clock_returns_utc_in_whole_milliseconds() -> None:
 
 
 @pytest.mark.parametrize("service", ["content", "integrations", "administrators"])
-def test_a_service_is_built_once(service: str) -> None:
+def test_a_service_is_built_once(service):
     # The page of fields uses `content` for each field.
     core = Core.over(MemoryStorage())
     assert getattr(core, service) is getattr(core, service)
@@ -192,9 +191,7 @@ def test_a_storage_without_a_history_serves_the_use_cases_of_integrations() -> N
         (lambda core: core.administrators, StorageGroup.CONSOLE_ACCOUNTS),
     ],
 )
-def test_a_use_case_of_a_missing_group_is_rejected(
-    call: Callable[[Core], object], group: StorageGroup
-) -> None:
+def test_a_use_case_of_a_missing_group_is_rejected(call, group):
     core = Core.over(CatalogStorage(MemoryStorage()))
     with pytest.raises(MissingGroup, match=f"no {group.value}. Use another one") as missing:
         call(core)

@@ -30,7 +30,7 @@ def test_the_error_for_a_missing_module_names_its_extra() -> None:
         "import another_package_that_is_not_installed",
     ],
 )
-def test_an_import_that_fails_for_another_reason_is_no_missing_extra(defect: str) -> None:
+def test_an_import_that_fails_for_another_reason_is_no_missing_extra(defect):
     with (
         pytest.raises(ImportError) as missing,
         requires_extra("postgres", "psycopg", "psycopg_pool"),

@@ -23,7 +23,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
-from ..support.command_line import CommandLine, Run, Script
+from ..support.command_line import CommandLine, Run
 
 MAILCHIMP, BRAZE = 1, 2
 INVALID, FOUND = 1, 3
@@ -72,7 +72,7 @@ def previewed(content: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]
 
 @pytest.mark.parametrize("text", ["{{recipient.tier}}", "{{#if recipient.tier is set}}x{{/if}}"])
 def test_the_key_of_a_deleted_definition_is_unknown_at_each_integration(
-    core: Core, acme: OrganizationId, content, exported, tmp_path, text: str
+    core, acme, content, exported, tmp_path, text
 ):
     """Braze has the same name, and the name at Mailchimp was set for the definition."""
     core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), [])
@@ -210,9 +210,7 @@ def test_the_surface_of_an_export_is_an_option(exported):
     assert "Did you mean subject?" in exported("Dear", "--surface", "subjekt").err
 
 
-def test_an_export_replaces_references_and_nothing_else(
-    script: Script, acme: OrganizationId, tmp_path: Path
-):
+def test_an_export_replaces_references_and_nothing_else(script, acme, tmp_path):
     text = "Größe [x]\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
     file = tmp_path / "in.html"
     file.write_bytes(text.encode())
@@ -400,7 +398,7 @@ def test_all_requires_a_folder_and_an_integration(content, core, tmp_path):
     assert run.failure().startswith("The organization has no integrations. Create one with")
 
 
-def test_the_error_locates_bytes_that_are_not_utf_8(script: Script, acme, tmp_path):
+def test_the_error_locates_bytes_that_are_not_utf_8(script, acme, tmp_path):
     file = tmp_path / "in.html"
     file.write_bytes(b"abc\xff")
     failure = script("content", "export", "--organization", acme, "--esp", "braze", file).failure()
@@ -428,7 +426,7 @@ def test_a_preview_shows_links_the_sender_the_address_and_the_year(previewed):
         ([], 'A recipient must be an object, such as {"fname": "Ada"}.'),
     ],
 )
-def test_an_invalid_recipient_is_reported(previewed, recipient: object, message: str):
+def test_an_invalid_recipient_is_reported(previewed, recipient, message):
     run = previewed("{{recipient.fname}}", recipient)
     assert (run.status, run.out) == (INVALID, "")
     assert run.err.startswith(message)

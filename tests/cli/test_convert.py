@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ..support.command_line import CommandLine, Script
-
 ROOT = Path(__file__).parents[2]
 EXAMPLE = "docs/examples/emails/newsletter.html"
 FOUND = 3
@@ -17,14 +15,14 @@ SOURCE = "Hi {{ first_name|default:'there' }}"
 CONVERTED = "Hi {{${first_name} | default: 'there'}}"
 
 
-def test_the_result_is_printed_and_the_report_is_on_standard_error(cli: CommandLine):
+def test_the_result_is_printed_and_the_report_is_on_standard_error(cli):
     run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=SOURCE)
 
     assert (run.status, run.out) == (0, CONVERTED)
     assert run.err == "<stdin>: 1 converted\n"
 
 
-def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
+def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli):
     run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=f"\n{{{{ feeds.a }}}}{SOURCE}")
 
     assert (run.status, run.out) == (FOUND, f"\n{{{{ feeds.a }}}}{CONVERTED}")
@@ -32,7 +30,7 @@ def test_a_tag_that_is_by_hand_is_reported_with_its_place(cli: CommandLine):
     assert "<stdin>: 1 converted, 1 by hand" in run.err
 
 
-def test_code_of_a_third_esp_is_text_of_the_source_with_a_warning(cli: CommandLine):
+def test_code_of_a_third_esp_is_text_of_the_source_with_a_warning(cli):
     run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=f"%%subject%% {SOURCE}")
 
     assert (run.status, run.out) == (0, f"%%subject%% {CONVERTED}")
@@ -54,16 +52,14 @@ def test_code_of_a_third_esp_is_text_of_the_source_with_a_warning(cli: CommandLi
         ("braze", "mailchimp", "{% comment %}a note{% endcomment %}", False),
     ],
 )
-def test_a_comment_stays_if_the_other_esp_has_the_same(
-    cli: CommandLine, source: str, target: str, comment: str, *, kept: bool
-):
+def test_a_comment_stays_if_the_other_esp_has_the_same(cli, source, target, comment, *, kept):
     run = cli("convert", "--from", source, "--to", target, stdin=f"a{comment}b")
 
     assert (run.status, run.out) == (0, f"a{comment}b" if kept else "ab")
     assert run.err == "<stdin>: 1 converted\n"
 
 
-def test_only_the_statements_of_a_tag_that_are_by_hand_stay(cli: CommandLine):
+def test_only_the_statements_of_a_tag_that_are_by_hand_stay(cli):
     statements = 'SET @city = AttributeValue("city")\nSET @offer = Lookup("a", "b")'
     source = f"%%[\n{statements}\n]%%%%=v(@city)=%% %%=v(@offer)=%%"
 
@@ -76,9 +72,7 @@ def test_only_the_statements_of_a_tag_that_are_by_hand_stay(cli: CommandLine):
 
 
 @pytest.mark.parametrize("target", ["portable", "braze"])
-def test_checks_and_exports_reject_a_block_that_is_by_hand(
-    cli: CommandLine, tmp_path: Path, target: str
-):
+def test_checks_and_exports_reject_a_block_that_is_by_hand(cli, tmp_path, target):
     cli("organizations", "create", "Shop")
     file = tmp_path / "a.html"
     block = "a\n{% if feeds.a %}{{ feeds.b }}{% endif %}"
@@ -97,7 +91,7 @@ def test_checks_and_exports_reject_a_block_that_is_by_hand(
         assert "Line 2, column 1: This block is by hand: write it for Braze" in export.err
 
 
-def test_strict_writes_nothing_if_a_tag_has_a_caveat(cli: CommandLine, tmp_path: Path):
+def test_strict_writes_nothing_if_a_tag_has_a_caveat(cli, tmp_path):
     fields = tmp_path / "fields.yaml"
 
     arguments = ("--from", "klaviyo", "--to", "braze", "--strict", "--write-fields")
@@ -109,7 +103,7 @@ def test_strict_writes_nothing_if_a_tag_has_a_caveat(cli: CommandLine, tmp_path:
     assert cli("convert", *arguments, fields, stdin=SOURCE).out == CONVERTED
 
 
-def test_a_folder_keeps_its_tree(cli: CommandLine, tmp_path: Path):
+def test_a_folder_keeps_its_tree(cli, tmp_path):
     source, out = tmp_path / "templates", tmp_path / "out"
     (source / "de").mkdir(parents=True)
     (source / "a.html").write_bytes(b"\xef\xbb\xbf" + SOURCE.encode())
@@ -126,7 +120,7 @@ def test_a_folder_keeps_its_tree(cli: CommandLine, tmp_path: Path):
     assert last == f"{source}/de/b.txt: 1 by hand"
 
 
-def test_of_a_folder_only_templates_are_converted_and_no_results(cli: CommandLine, tmp_path: Path):
+def test_of_a_folder_only_templates_are_converted_and_no_results(cli, tmp_path):
     (tmp_path / ".git").mkdir()
     for name in ("a.html", "b.liquid"):
         (tmp_path / name).write_text(SOURCE)
@@ -145,7 +139,7 @@ def test_of_a_folder_only_templates_are_converted_and_no_results(cli: CommandLin
     assert run.err == f"Left out 2 files: {tmp_path}/b.liquid, {tmp_path}/logo.png. {left_out}"
 
 
-def test_a_folder_without_templates_is_an_error(cli: CommandLine, tmp_path: Path):
+def test_a_folder_without_templates_is_an_error(cli, tmp_path):
     (tmp_path / "a.liquid").write_text(SOURCE)
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", tmp_path, "--out", tmp_path / "out")
@@ -163,9 +157,7 @@ def test_a_folder_without_templates_is_an_error(cli: CommandLine, tmp_path: Path
         ("a.html", "--out", "out", "--write-fields", "names.yaml", "--write-names", "names.yaml"),
     ],
 )
-def test_no_output_replaces_a_template_or_another_output(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments
-):
+def test_no_output_replaces_a_template_or_another_output(cli, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     Path("a.html").write_text(SOURCE)
     Path("link.html").symlink_to("a.html")
@@ -178,7 +170,7 @@ def test_no_output_replaces_a_template_or_another_output(
     assert not Path("names.yaml").exists()
 
 
-def test_the_results_of_a_folder_can_be_above_it(cli: CommandLine, tmp_path: Path):
+def test_the_results_of_a_folder_can_be_above_it(cli, tmp_path):
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "a.html").write_text(SOURCE)
 
@@ -188,9 +180,7 @@ def test_the_results_of_a_folder_can_be_above_it(cli: CommandLine, tmp_path: Pat
     assert (tmp_path / "a.html").read_text() == CONVERTED
 
 
-def test_a_folder_and_several_templates_require_a_folder_of_results(
-    cli: CommandLine, tmp_path: Path
-):
+def test_a_folder_and_several_templates_require_a_folder_of_results(cli, tmp_path):
     for name in ("a.html", "b.html"):
         (tmp_path / name).write_text(SOURCE)
 
@@ -212,7 +202,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("content", "reason"), BROKEN.values(), ids=BROKEN)
 def test_a_file_that_is_not_converted_is_reported_and_the_others_are_converted(
-    cli: CommandLine, tmp_path: Path, content: bytes, reason: str
+    cli, tmp_path, content, reason
 ):
     templates, out = tmp_path / "in", tmp_path / "out"
     templates.mkdir()
@@ -245,7 +235,7 @@ def test_a_file_that_is_not_converted_is_reported_and_the_others_are_converted(
     assert "Missing option '--from'" in without.usage_error()
 
 
-def test_links_are_read_and_those_in_a_circle_are_not(cli: CommandLine, tmp_path: Path):
+def test_links_are_read_and_those_in_a_circle_are_not(cli, tmp_path):
     templates, out = tmp_path / "in", tmp_path / "out"
     templates.mkdir()
     (tmp_path / "outside.html").write_text(SOURCE)
@@ -263,9 +253,7 @@ def test_links_are_read_and_those_in_a_circle_are_not(cli: CommandLine, tmp_path
     assert "Can't write" in cli(*arguments, tmp_path / "loop").err
 
 
-def test_a_link_to_another_folder_is_reported_and_the_rest_is_converted(
-    cli: CommandLine, tmp_path: Path
-):
+def test_a_link_to_another_folder_is_reported_and_the_rest_is_converted(cli, tmp_path):
     templates, shared, out = tmp_path / "in", tmp_path / "shared", tmp_path / "out"
     for folder in (templates, shared):
         folder.mkdir()
@@ -288,7 +276,7 @@ def test_a_link_to_another_folder_is_reported_and_the_rest_is_converted(
     assert cli(*arguments, shared, "--out", templates / "results").status == 0
 
 
-def test_others_can_read_new_files_as_the_system_permits(cli: CommandLine, tmp_path: Path):
+def test_others_can_read_new_files_as_the_system_permits(cli, tmp_path):
     other, out, fields = (tmp_path / name for name in ("a", "b", "fields.yaml"))
     other.touch()
     arguments = ("convert", "--from", "klaviyo", "--to", "braze", "--write-fields", fields)
@@ -297,7 +285,7 @@ def test_others_can_read_new_files_as_the_system_permits(cli: CommandLine, tmp_p
     assert {each.stat().st_mode for each in (*out.iterdir(), fields)} == {other.stat().st_mode}
 
 
-def test_two_templates_with_one_place_are_refused(cli: CommandLine, tmp_path: Path):
+def test_two_templates_with_one_place_are_refused(cli, tmp_path):
     for name in ("de", "en"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.html").write_text(SOURCE)
@@ -308,20 +296,20 @@ def test_two_templates_with_one_place_are_refused(cli: CommandLine, tmp_path: Pa
     assert "Two templates have the name a.html. Convert them in two calls" in message
 
 
-def test_without_from_the_command_proposes_dialects(cli: CommandLine):
+def test_without_from_the_command_proposes_dialects(cli):
     run = cli("convert", "--to", "braze", stdin="{{ person|lookup:'x' }}")
 
     assert "The templates can be those of --from klaviyo." in run.usage_error()
 
 
-def test_a_template_of_another_esp_is_refused(cli: CommandLine):
+def test_a_template_of_another_esp_is_refused(cli):
     run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin="*|FNAME|*")
 
     assert (run.status, run.out) == (1, "")
     assert "This is no template of Klaviyo. It can be one of Mailchimp (mailchimp)." in run.err
 
 
-def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_path: Path):
+def test_names_are_written_to_be_corrected_and_read_again(cli, tmp_path):
     names = tmp_path / "names.yaml"
     source = "{{ person.TIER }}"
 
@@ -333,7 +321,7 @@ def test_names_are_written_to_be_corrected_and_read_again(cli: CommandLine, tmp_
     assert run.out == "{{recipient.loyalty_tier}}"
 
 
-def test_a_name_that_no_template_has_is_reported(cli: CommandLine, tmp_path: Path):
+def test_a_name_that_no_template_has_is_reported(cli, tmp_path):
     names, folder = tmp_path / "names.yaml", tmp_path / "templates"
     names.write_text("ITER: tier\nlevel: loyalty_level\nin block: kept\n")
     folder.mkdir()
@@ -356,7 +344,7 @@ def test_a_name_that_no_template_has_is_reported(cli: CommandLine, tmp_path: Pat
     assert second["unused_names"] == ["ITER", "in block"]
 
 
-def test_a_key_that_is_none_is_an_error_with_its_line(cli: CommandLine, tmp_path: Path):
+def test_a_key_that_is_none_is_an_error_with_its_line(cli, tmp_path):
     names = tmp_path / "names.yaml"
     names.write_text("TIER: Loyalty tier\n")
 
@@ -366,7 +354,7 @@ def test_a_key_that_is_none_is_an_error_with_its_line(cli: CommandLine, tmp_path
     assert "Did you mean loyalty_tier?" in run.err
 
 
-def test_names_ignore_case_where_the_language_does(cli: CommandLine, tmp_path: Path):
+def test_names_ignore_case_where_the_language_does(cli, tmp_path):
     names = tmp_path / "names.yaml"
     names.write_text("loyaltytier: level\n")
     arguments = ("convert", "--from", "sfmc", "--to", "portable", "--names", names)
@@ -377,7 +365,7 @@ def test_names_ignore_case_where_the_language_does(cli: CommandLine, tmp_path: P
     assert "Warning" not in run.err
 
 
-def test_a_key_that_is_too_long_for_the_target_has_a_short_name(cli: CommandLine, tmp_path: Path):
+def test_a_key_that_is_too_long_for_the_target_has_a_short_name(cli, tmp_path):
     names = tmp_path / "names.yaml"
     arguments = ("convert", "--from", "klaviyo", "--to", "mailchimp")
     source = "{{ person.loyalty_status }} {{ person.loyalty_state }} {{ person.tier }}"
@@ -394,7 +382,7 @@ def test_a_key_that_is_too_long_for_the_target_has_a_short_name(cli: CommandLine
     assert run.out == "*|LEVEL|* *|LOYALTY_ST|* *|TIER|*"
 
 
-def test_the_names_are_those_of_an_organization(cli: CommandLine, tmp_path: Path):
+def test_the_names_are_those_of_an_organization(cli, tmp_path):
     fields = tmp_path / "fields.yaml"
     cli("organizations", "create", "Shop")
     cli("fields", "create", "--organization", "Shop", "--name", "Tier", "--data-type", "text")
@@ -415,7 +403,7 @@ def test_the_names_are_those_of_an_organization(cli: CommandLine, tmp_path: Path
     assert "requires --organization" in without.usage_error()
 
 
-def test_event_data_and_bare_names_are_read_as_the_options_say(cli: CommandLine):
+def test_event_data_and_bare_names_are_read_as_the_options_say(cli):
     arguments = ("convert", "--to", "portable", "--from")
     braze = "{{event_properties.${a}}}{{context.${b}}}"
 
@@ -425,7 +413,7 @@ def test_event_data_and_bare_names_are_read_as_the_options_say(cli: CommandLine)
     assert run.out == "{{event.total}}"
 
 
-def test_values_are_read(cli: CommandLine, tmp_path: Path):
+def test_values_are_read(cli, tmp_path):
     values = tmp_path / "values.yaml"
     values.write_text("sender.name: Acme\n")
     arguments = ("convert", "--from", "klaviyo", "--to", "braze", "--values", str(values))
@@ -448,9 +436,7 @@ def test_values_are_read(cli: CommandLine, tmp_path: Path):
         ("Edit: {% manage_preferences_link %}", "Edit: CODE"),
     ],
 )
-def test_a_value_can_be_the_tag_that_the_advice_names(
-    cli: CommandLine, tmp_path: Path, source: str, converted: str
-):
+def test_a_value_can_be_the_tag_that_the_advice_names(cli, tmp_path, source, converted):
     values, result = tmp_path / "values.yaml", tmp_path / "result.html"
     arguments = ("convert", "--from", "klaviyo", "--to", "braze")
     advised = cli(*arguments, stdin=source)
@@ -494,9 +480,7 @@ def test_a_value_can_be_the_tag_that_the_advice_names(
         "sender.name: '{% if x %}'",
     ],
 )
-def test_a_value_that_would_break_the_email_is_refused_with_its_line(
-    cli: CommandLine, tmp_path: Path, value: str
-):
+def test_a_value_that_would_break_the_email_is_refused_with_its_line(cli, tmp_path, value):
     values = tmp_path / "values.yaml"
     values.write_text(f"sender.address: Main Street\n{value}\n")
 
@@ -509,9 +493,7 @@ def test_a_value_that_would_break_the_email_is_refused_with_its_line(
 
 
 @pytest.mark.parametrize(("flags", "allowed"), [((), False), (("--with-values",), True)])
-def test_the_document_of_the_fields_can_be_applied(
-    cli: CommandLine, tmp_path: Path, flags: tuple[str, ...], allowed: bool
-):
+def test_the_document_of_the_fields_can_be_applied(cli, tmp_path, flags, allowed):
     fields = tmp_path / "fields.yaml"
     source = "{% if person|lookup:'Tier A' == 'gold' %}x{% endif %}"
     arguments = ("--from", "klaviyo", "--to", "portable", "--write-fields")
@@ -528,7 +510,7 @@ def test_the_document_of_the_fields_can_be_applied(
     assert ("# tier_a is compared with: gold\n" in text) is not allowed
 
 
-def test_the_results_are_printed_as_json(cli: CommandLine):
+def test_the_results_are_printed_as_json(cli):
     (document,) = cli(
         "convert", "--from", "klaviyo", "--to", "braze", "--json", stdin=SOURCE
     ).document()
@@ -545,14 +527,14 @@ def test_the_results_are_printed_as_json(cli: CommandLine):
     assert document["fields"] == [{"key": "first_name", "name": "first_name", "data_type": "text"}]
 
 
-def test_no_storage_is_needed(script: Script, tmp_path: Path):
+def test_no_storage_is_needed(script, tmp_path):
     run = script("convert", "--from", "klaviyo", "--to", "braze", str(ROOT / EXAMPLE))
 
     assert run.status == FOUND
     assert "{{${first_name} | escape | default: 'there'}}" in run.out
 
 
-def test_the_readme_shows_the_result(cli: CommandLine):
+def test_the_readme_shows_the_result(cli):
     readme = (ROOT / "README.md").read_text("utf-8").partition("## Check")[0]
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", ROOT / EXAMPLE)
@@ -569,7 +551,7 @@ def test_the_readme_shows_the_result(cli: CommandLine):
         assert any(each.startswith(line) for each in reported), line
 
 
-def test_a_caveat_is_reported_once_with_its_places_and_the_options_of_the_command(cli: CommandLine):
+def test_a_caveat_is_reported_once_with_its_places_and_the_options_of_the_command(cli):
     source = "{{ person.tier }}{{ event.total }}\n{{ person.tier|upper }}"
 
     run = cli("convert", "--from", "klaviyo", "--to", "braze", stdin=source)
@@ -580,7 +562,7 @@ def test_a_caveat_is_reported_once_with_its_places_and_the_options_of_the_comman
     assert "`sent_by`" not in run.err
 
 
-def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
+def test_a_reason_names_the_option_of_the_command(cli):
     run = cli("convert", "--from", "iterable", "--to", "braze", stdin="{{total}}")
 
     assert run.status == FOUND
@@ -611,7 +593,7 @@ def test_a_reason_names_the_option_of_the_command(cli: CommandLine):
         ("sfmc", "%%Member_Busname%%", "Or give `sender.name` with the option `--values`."),
     ],
 )
-def test_a_reason_names_what_is_by_hand(cli: CommandLine, esp: str, source: str, reason: str):
+def test_a_reason_names_what_is_by_hand(cli, esp, source, reason):
     target = "klaviyo" if esp == "braze" else "braze"
 
     run = cli("convert", "--from", esp, "--to", target, stdin=source)
@@ -630,6 +612,6 @@ def test_a_reason_names_what_is_by_hand(cli: CommandLine, esp: str, source: str,
         ("klavio", "klaviyo"),
     ],
 )
-def test_another_name_of_an_esp_has_a_suggestion(cli: CommandLine, name: str, meant: str):
+def test_another_name_of_an_esp_has_a_suggestion(cli, name, meant):
     assert f"Did you mean {meant}?" in cli("convert", "--from", name, "--to", "braze").usage_error()
     assert f"Did you mean {meant}?" in cli("convert", "--from", "braze", "--to", name).usage_error()

@@ -113,9 +113,7 @@ def account(cli: CommandLine, core: Core, acme: OrganizationId) -> Account:
 
 
 @EVERY_ORDER
-def test_definitions_work_in_each_esp_before_and_after_the_syncs(
-    account: Account, esps: list[Esp]
-) -> None:
+def test_definitions_work_in_each_esp_before_and_after_the_syncs(account, esps):
     account.define()
     account.set_name(Esp("mailchimp"), "loyalty_tier", "TIER")
     assert {esp: account.export(esp) for esp in REPORTED} == BEFORE
@@ -125,7 +123,7 @@ def test_definitions_work_in_each_esp_before_and_after_the_syncs(
 
 
 @EVERY_ORDER
-def test_a_team_that_syncs_first_needs_no_definition(account: Account, esps: list[Esp]) -> None:
+def test_a_team_that_syncs_first_needs_no_definition(account, esps):
     for esp in esps:
         account.sync(esp)
     account.set_name(Esp("mailchimp"), "loyalty_tier", "TIER")
@@ -135,9 +133,7 @@ def test_a_team_that_syncs_first_needs_no_definition(account: Account, esps: lis
     assert "already works at every integration" in refused
 
 
-def test_a_list_that_was_valid_before_a_sync_is_valid_after_it(
-    account: Account, tmp_path: Path
-) -> None:
+def test_a_list_that_was_valid_before_a_sync_is_valid_after_it(account, tmp_path):
     file = tmp_path / "recipients.csv"
     file.write_text("Loyalty tier,shop\ngold,Berlin\n", encoding="utf-8")
     account.define()
@@ -147,7 +143,7 @@ def test_a_list_that_was_valid_before_a_sync_is_valid_after_it(
         assert run.status == 0, run.err
 
 
-def test_all_exports_are_written_with_one_command(account: Account, tmp_path: Path) -> None:
+def test_all_exports_are_written_with_one_command(account, tmp_path):
     account.define()
     account.set_name(Esp("mailchimp"), "loyalty_tier", "TIER")
     run = account.run("content", "export", "--all", "--out", tmp_path, stdin=CONTENT)

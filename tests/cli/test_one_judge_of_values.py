@@ -95,7 +95,7 @@ def test_a_preview_warns_of_a_value_that_is_not_allowed(preview):
     assert preview(content, {"sport": "sports"}).messages() == ""
 
 
-def test_the_key_of_a_counterpart_means_the_same_field(core: Core, acme, preview, check):
+def test_the_key_of_a_counterpart_means_the_same_field(core, acme, preview, check):
     core.fields.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
     integration = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main")
     town = EspField(name="TOWN", data_type=DataType.TEXT)
@@ -148,9 +148,7 @@ def test_a_preview_and_a_check_have_the_same_verdict(core, acme, recipient):
     ],
     ids=lambda value: " ".join(value[:4]) if isinstance(value, tuple) else "",
 )
-def test_a_command_says_that_there_is_no_such_date(
-    cli: CommandLine, acme: OrganizationId, arguments: tuple[str, ...], message: str
-) -> None:
+def test_a_command_says_that_there_is_no_such_date(cli, acme, arguments, message):
     run = cli(*arguments, "--organization", acme)
     assert run.status != 0
     assert message in run.err
@@ -166,13 +164,8 @@ def test_a_command_says_that_there_is_no_such_date(
     ],
 )
 def test_a_command_says_of_a_file_that_there_is_no_such_date(
-    cli: CommandLine,
-    acme: OrganizationId,
-    tmp_path: Path,
-    arguments: tuple[str, ...],
-    text: str,
-    message: str,
-) -> None:
+    cli, acme, tmp_path, arguments, text, message
+):
     file = tmp_path / "file.txt"
     file.write_text(text)
     run = cli(*arguments, "--organization", acme, file)

@@ -12,18 +12,16 @@ from pathlib import Path
 import click
 import pytest
 
-from recipient_fields.application import Core
-from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli.output import print_table
 
 from ..docs.reference import commands
-from ..support.command_line import NOT_CONFIRMED, CommandLine, Script
+from ..support.command_line import NOT_CONFIRMED, Script
 
 
 @pytest.mark.parametrize(
     "command", [[], ["organizations"], ["keys"], ["fields"], ["serve"], ["fields", "update"]]
 )
-def test_every_command_prints_help(cli: CommandLine, command: list[str]) -> None:
+def test_every_command_prints_help(cli, command):
     for option in ("--help", "-h"):
         run = cli(*command, option)
 
@@ -31,7 +29,7 @@ def test_every_command_prints_help(cli: CommandLine, command: list[str]) -> None
         assert run.err == ""
 
 
-def test_the_version_is_printed(cli: CommandLine) -> None:
+def test_the_version_is_printed(cli):
     assert cli("--version").table()[0].endswith(f"version {version('recipient-fields')}")
 
 
@@ -44,15 +42,11 @@ def test_the_version_is_printed(cli: CommandLine) -> None:
         ["organizations", "create", "Acme", "Globex"],
     ],
 )
-def test_an_unknown_command_or_option_is_a_usage_error(
-    cli: CommandLine, arguments: list[str]
-) -> None:
+def test_an_unknown_command_or_option_is_a_usage_error(cli, arguments):
     assert cli(*arguments).usage_error()
 
 
-def test_arguments_that_are_not_utf_8_are_reported_on_one_line(
-    script: Script, acme: OrganizationId, manual: RecipientField
-) -> None:
+def test_arguments_that_are_not_utf_8_are_reported_on_one_line(script, acme, manual):
     bad = b"caf\xe9"
     update = ("fields", "update", manual.id, "--organization", acme)
 
@@ -62,7 +56,7 @@ def test_arguments_that_are_not_utf_8_are_reported_on_one_line(
     assert script(*update, "--allowed-values", b'["' + bad + b'"]').failure()
 
 
-def test_output_is_utf_8_even_if_the_terminal_uses_latin_1(script: Script) -> None:
+def test_output_is_utf_8_even_if_the_terminal_uses_latin_1(script):
     latin = {"PYTHONIOENCODING": "latin-1"}
 
     created = script("organizations", "create", "日本 Café", environment=latin)
@@ -75,7 +69,7 @@ def test_output_is_utf_8_even_if_the_terminal_uses_latin_1(script: Script) -> No
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
-def test_a_closed_pipe_is_not_reported(script: Script, core: Core, arguments: list[str]) -> None:
+def test_a_closed_pipe_is_not_reported(script, core, arguments):
     core.administration.create_organization("Acme")
     reading, writing = os.pipe()
     os.close(reading)
@@ -88,7 +82,7 @@ def test_a_closed_pipe_is_not_reported(script: Script, core: Core, arguments: li
 
 
 @pytest.mark.parametrize("arguments", [["--json"], []])
-def test_a_full_disk_is_reported_on_one_line(arguments: list[str]) -> None:
+def test_a_full_disk_is_reported_on_one_line(arguments):
     with Path("/dev/full").open("wb") as full:
         run = Script("memory:")("organizations", "list", *arguments, stdout=full)
 
@@ -96,9 +90,7 @@ def test_a_full_disk_is_reported_on_one_line(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("reply", ["y\n", "n\n"])
-def test_the_reply_at_a_terminal_confirms_or_aborts_the_command(
-    script: Script, core: Core, acme: OrganizationId, manual: RecipientField, reply: str
-) -> None:
+def test_the_reply_at_a_terminal_confirms_or_aborts_the_command(script, core, acme, manual, reply):
     delete = ("fields", "delete", manual.key, "--organization", acme)
 
     status, shown = script.at_a_terminal(*delete, reply=reply)
@@ -113,9 +105,7 @@ def test_the_reply_at_a_terminal_confirms_or_aborts_the_command(
 
 
 @pytest.mark.parametrize("stdin", [subprocess.DEVNULL, None])
-def test_without_a_terminal_nothing_is_deleted(
-    script: Script, core: Core, acme: OrganizationId, manual: RecipientField, stdin: int | None
-) -> None:
+def test_without_a_terminal_nothing_is_deleted(script, core, acme, manual, stdin):
     """Standard input is closed if `stdin` is None."""
     closing = {"preexec_fn": lambda: os.close(0)} if stdin is None else {}
 
@@ -126,7 +116,7 @@ def test_without_a_terminal_nothing_is_deleted(
 
 
 @pytest.mark.parametrize("command", [command for command in commands().values() if command.name])
-def test_help_is_not_truncated_at_80_columns(command: click.Command) -> None:
+def test_help_is_not_truncated_at_80_columns(command):
     """The help also omits the range of ids."""
     context = click.Context(command, info_name="recipient-fields", terminal_width=80)
 
@@ -154,9 +144,7 @@ for name in ("psycopg", "psycopg.pool"):
     assert run.stderr == b""
 
 
-def test_columns_are_aligned_by_the_width_of_their_characters(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_columns_are_aligned_by_the_width_of_their_characters(capfd):
     print_table(("NAME", "KEY"), [("日本", "jp"), ("Tier", "tier"), ("e\u0301", "e")])
 
     assert capfd.readouterr().out.splitlines() == [

@@ -78,9 +78,7 @@ class TestSignals:
         ("number", "status"),
         [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 1)],
     )
-    def test_a_signal_leaves_no_file_and_no_change(
-        self, script: Script, acme: OrganizationId, out: Path, number: signal.Signals, status: int
-    ) -> None:
+    def test_a_signal_leaves_no_file_and_no_change(self, script, acme, out, number, status):
         out.write_text("before")
         with checking(script, acme, out) as process:
             process.send_signal(number)
@@ -88,17 +86,13 @@ class TestSignals:
         assert names(out.parent) == {"good.csv"}
         assert out.read_text() == "before"
 
-    def test_sigkill_leaves_a_hidden_file_only(
-        self, script: Script, acme: OrganizationId, out: Path
-    ) -> None:
+    def test_sigkill_leaves_a_hidden_file_only(self, script, acme, out):
         with checking(script, acme, out) as process:
             process.kill()
         [left] = out.parent.iterdir()
         assert is_hidden(left, out)
 
-    def test_an_ignored_signal_does_not_end_the_check(
-        self, script: Script, acme: OrganizationId, out: Path
-    ) -> None:
+    def test_an_ignored_signal_does_not_end_the_check(self, script, acme, out):
         def ignore() -> None:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
@@ -114,8 +108,8 @@ class TestSignals:
 
 class TestFailures:
     def test_a_full_disk_is_reported_on_one_line_and_leaves_no_file(
-        self, script: Script, acme: OrganizationId, tmp_path: Path, out: Path
-    ) -> None:
+        self, script, acme, tmp_path, out
+    ):
         path, rejects = tmp_path / "list.csv", tmp_path / "bad.csv"
         path.write_bytes(ROWS)
         run = script(
@@ -126,9 +120,7 @@ class TestFailures:
         assert run.failure() == f"Can't write {out}: File too large."
         assert names(tmp_path) == {"list.csv"}
 
-    def test_if_one_output_fails_at_the_end_neither_file_is_left(
-        self, script: Script, acme: OrganizationId, tmp_path: Path, out: Path
-    ) -> None:
+    def test_if_one_output_fails_at_the_end_neither_file_is_left(self, script, acme, tmp_path, out):
         path, rejects = tmp_path / "list.csv", tmp_path / "bad.csv"
         path.write_text("tier\ngold\ngolf\n")
         valid = "tier\ngold\n"
@@ -140,9 +132,7 @@ class TestFailures:
         assert run.failure() == f"Can't write {rejects}: File too large."
         assert names(tmp_path) == {"list.csv"}
 
-    def test_a_closed_standard_output_leaves_complete_files(
-        self, script: Script, acme: OrganizationId, tmp_path: Path, out: Path
-    ) -> None:
+    def test_a_closed_standard_output_leaves_complete_files(self, script, acme, tmp_path, out):
         path = tmp_path / "list.csv"
         path.write_text("tier\ngolf\n")
         reading, writing = os.pipe()
@@ -156,17 +146,15 @@ class TestFailures:
         assert out.read_text() == "tier\n"
         assert names(tmp_path) == {"good.csv", "list.csv"}
 
-    def test_a_missing_folder_is_reported_before_the_check(
-        self, check: Callable[..., Run], tmp_path: Path, out: Path
-    ) -> None:
+    def test_a_missing_folder_is_reported_before_the_check(self, check, tmp_path, out):
         missing = tmp_path / "missing" / "bad.csv"
         run = check("--out", out, "--rejects", missing)
         assert run.failure() == f"Can't write {missing}: No such file or directory."
         assert names(tmp_path) == {"list.csv"}
 
     def test_files_without_the_permission_to_write_are_not_replaced(
-        self, script: Script, acme: OrganizationId, tmp_path: Path, out: Path
-    ) -> None:
+        self, script, acme, tmp_path, out
+    ):
         (tmp_path / "list.csv").write_text("tier\ngold\n")
         out.write_text("before")
 
@@ -195,18 +183,16 @@ class TestFailures:
         assert out.read_text() == "before"
         assert names(tmp_path) == {"list.csv", "good.csv"}
 
-    def test_a_pipe_is_not_replaced(self, check: Callable[..., Run], out: Path) -> None:
+    def test_a_pipe_is_not_replaced(self, check, out):
         os.mkfifo(out)
         assert check("--out", out).failure() == f"Can't write {out}: It is not a regular file."
         assert out.is_fifo()
 
-    def test_a_folder_is_a_usage_error(self, check: Callable[..., Run], tmp_path: Path) -> None:
+    def test_a_folder_is_a_usage_error(self, check, tmp_path):
         message = f"Invalid value for '--out': File '{tmp_path}' is a directory."
         assert check("--out", tmp_path).usage_error() == message
 
-    def test_a_name_that_is_taken_during_the_check_is_reported(
-        self, script: Script, acme: OrganizationId, out: Path
-    ) -> None:
+    def test_a_name_that_is_taken_during_the_check_is_reported(self, script, acme, out):
         with checking(script, acme, out) as process:
             out.mkdir()
             _, err = process.communicate(timeout=TIMEOUT)
@@ -219,9 +205,7 @@ class TestFailures:
 
 class TestNames:
     @pytest.mark.parametrize("option", ["--out", "--rejects"])
-    def test_the_input_is_no_output(
-        self, check: Callable[..., Run], tmp_path: Path, option: str
-    ) -> None:
+    def test_the_input_is_no_output(self, check, tmp_path, option):
         link = tmp_path / "link.csv"
         link.symlink_to("list.csv")
         for name in (tmp_path / "list.csv", link, tmp_path / "." / "list.csv"):
@@ -229,17 +213,13 @@ class TestNames:
             assert message == "FILE, --out and --rejects must be different files."
         assert (tmp_path / "list.csv").read_text() == "tier\ngold\ngolf\n"
 
-    def test_the_outputs_are_different_files(
-        self, check: Callable[..., Run], tmp_path: Path, out: Path
-    ) -> None:
+    def test_the_outputs_are_different_files(self, check, tmp_path, out):
         link = tmp_path / "link.csv"
         link.symlink_to(out.name)
         message = check("--out", out, "--rejects", link).usage_error()
         assert message == "FILE, --out and --rejects must be different files."
 
-    def test_the_file_that_a_link_points_to_is_replaced(
-        self, check: Callable[..., Run], tmp_path: Path, out: Path
-    ) -> None:
+    def test_the_file_that_a_link_points_to_is_replaced(self, check, tmp_path, out):
         (tmp_path / "folder").mkdir()
         target = tmp_path / "folder" / "good.csv"
         out.symlink_to(target)
@@ -250,14 +230,12 @@ class TestNames:
 
 
 class TestPermissions:
-    def test_only_the_owner_can_read_a_new_file(self, check: Callable[..., Run], out: Path) -> None:
+    def test_only_the_owner_can_read_a_new_file(self, check, out):
         check("--out", out)
         assert out.stat().st_mode & 0o7777 == 0o600
 
     @pytest.mark.parametrize("mode", [0o640, 0o666, 0o600])
-    def test_a_file_that_is_replaced_keeps_its_permissions(
-        self, check: Callable[..., Run], out: Path, mode: int
-    ) -> None:
+    def test_a_file_that_is_replaced_keeps_its_permissions(self, check, out, mode):
         out.touch()
         out.chmod(mode)
         before = out.stat()

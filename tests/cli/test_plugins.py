@@ -8,8 +8,6 @@ from textwrap import dedent
 
 import pytest
 
-from ..support.command_line import CommandLine, Script
-
 LIST = ("organizations", "list", "--json")
 SERVE = ("serve", "--listen", "192.0.2.1:0")
 """The address belongs to no machine: the command fails there if it has accepted the options."""
@@ -94,9 +92,7 @@ def _installed(distribution: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(distribution)
 
 
-def test_an_installed_adapter_opens_the_urls_of_its_scheme(
-    distribution: Path, script: Script
-) -> None:
+def test_an_installed_adapter_opens_the_urls_of_its_scheme(distribution, script):
     run = script(
         *("--storage", "cloud:region/fields?replicas=2", *LIST),
         environment={"PYTHONPATH": str(distribution)},
@@ -117,14 +113,12 @@ def test_an_installed_adapter_opens_the_urls_of_its_scheme(
         ((*SERVE, "--keys", "unavailable:"), "The key validator is unavailable."),
     ],
 )
-def test_an_adapter_that_can_not_be_used_is_reported_on_one_line(
-    cli: CommandLine, command: tuple[str, ...], message: str
-) -> None:
+def test_an_adapter_that_can_not_be_used_is_reported_on_one_line(cli, command, message):
     assert cli(*command).failure().startswith(message)
 
 
 @pytest.mark.usefixtures("_installed")
-def test_a_distribution_can_not_replace_a_built_in_adapter(cli: CommandLine) -> None:
+def test_a_distribution_can_not_replace_a_built_in_adapter(cli):
     assert cli("--storage", "memory:", *LIST).document() == {"organizations": []}
     assert cli(*SERVE, "--keys", "stored:").failure().startswith("Can't listen on 192.0.2.1:0")
 
@@ -165,14 +159,12 @@ CONSOLE_URL = ("--console-url", "https://console.invalid")
     ],
     ids=lambda part: part if isinstance(part, str) else " ".join(part[:2]),
 )
-def test_a_command_that_requires_a_missing_group_says_so(
-    cli: CommandLine, command: tuple[str, ...], message: str
-) -> None:
+def test_a_command_that_requires_a_missing_group_says_so(cli, command, message):
     assert cli("--storage", "catalog:", *command).failure().startswith(message)
 
 
 @pytest.mark.usefixtures("_installed")
-def test_commands_for_fields_require_no_optional_group(cli: CommandLine) -> None:
+def test_commands_for_fields_require_no_optional_group(cli):
     assert cli("--storage", "catalog:", "fields", "list", *TENANT, "--json").document() == {
         "recipient_fields": []
     }
@@ -182,9 +174,7 @@ def test_commands_for_fields_require_no_optional_group(cli: CommandLine) -> None
 
 
 @pytest.mark.usefixtures("_installed")
-def test_a_storage_without_a_history_syncs_fields_and_restores_none(
-    cli: CommandLine, tmp_path: Path
-) -> None:
+def test_a_storage_without_a_history_syncs_fields_and_restores_none(cli, tmp_path):
     storage = ("--storage", f"unrecorded:{tmp_path / 'fields.db'}")
     report, empty = tmp_path / "report.json", tmp_path / "empty.json"
     report.write_text('{"fields": [{"name": "FNAME", "data_type": "text"}]}')
@@ -201,7 +191,7 @@ def test_a_storage_without_a_history_syncs_fields_and_restores_none(
 
 
 @pytest.mark.usefixtures("_installed")
-def test_a_service_without_stored_keys_requires_no_optional_group(cli: CommandLine) -> None:
+def test_a_service_without_stored_keys_requires_no_optional_group(cli):
     run = cli(
         *("--storage", "catalog:", *SERVE, "--keys", "introspection+https://issuer.example.com"),
         RECIPIENT_FIELDS_INTROSPECTION_TOKEN="secret",
@@ -210,9 +200,7 @@ def test_a_service_without_stored_keys_requires_no_optional_group(cli: CommandLi
 
 
 @pytest.mark.usefixtures("_installed")
-def test_doctor_reports_a_storage_without_a_group_that_the_console_requires(
-    cli: CommandLine,
-) -> None:
+def test_doctor_reports_a_storage_without_a_group_that_the_console_requires(cli):
     run = cli("--storage", "catalog:", "doctor", "--json", *CONSOLE_URL)
     checks = json.loads(run.out)["checks"]
     messages = [each["message"] for each in checks if each["check"] == "storage"]

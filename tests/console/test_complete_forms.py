@@ -101,9 +101,7 @@ def submit(
 
 
 @pytest.mark.parametrize("templates", [VALID, {}], ids=["valid", "invalid"])
-def test_what_was_entered_is_stored_or_shown_again(
-    console: Console, dana: Browser, templates: Mapping[str, str]
-):
+def test_what_was_entered_is_stored_or_shown_again(console, dana, templates):
     number, lost = 0, {}
     for number, (browser, page) in enumerate(pages(console, dana), start=1):
         shown, lines = submit(browser, page, number, templates)

@@ -84,7 +84,7 @@ def exported(page: Response, target: str = "") -> str:
     return unescape(area)
 
 
-def test_content_is_exported_and_previewed_with_sample_values(editor: Editor, braze: str):
+def test_content_is_exported_and_previewed_with_sample_values(editor, braze):
     page = editor.export(LETTER, braze)
 
     assert page.status == 200
@@ -104,7 +104,7 @@ def test_content_is_exported_and_previewed_with_sample_values(editor: Editor, br
     assert page.form().value("target") == braze
 
 
-def test_the_surface_is_found_or_chosen(editor: Editor):
+def test_the_surface_is_found_or_chosen(editor):
     assert "Braze Text Copy" in editor.export("Hello", "braze").text
     assert "Braze HTML Copy" in editor.export("<p>Hello</p>", "braze").text
 
@@ -114,9 +114,7 @@ def test_the_surface_is_found_or_chosen(editor: Editor):
     assert page.form().value("surface") == "subject"
 
 
-def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
-    editor: Editor, dana: Browser, braze: str
-):
+def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(editor, dana, braze):
     page = editor.export("<p>{{recipient.first_name}}</p>", braze)
     assert "{{custom_attribute.${first_name} | escape}}" in exported(page)
     assert page.form().values("raw") == []
@@ -134,9 +132,7 @@ def test_html_in_values_is_escaped_unless_the_esp_shows_it_as_it_does(
         (datetime(2027, 1, 1, tzinfo=UTC), "2027"),
     ],
 )
-def test_the_preview_shows_links_the_sender_the_address_and_the_year(
-    console: Console, now: datetime, year: str
-):
+def test_the_preview_shows_links_the_sender_the_address_and_the_year(console, now, year):
     content = "{{link.unsubscribe}} {{sender.name}} {{recipient.email}} {{today.year}}"
     console.clock.now = now
     editor = Editor(console, console.signed_in())
@@ -147,7 +143,7 @@ def test_the_preview_shows_links_the_sender_the_address_and_the_year(
     )
 
 
-def test_the_sample_values_can_be_changed(editor: Editor, dana: Browser, braze: str):
+def test_the_sample_values_can_be_changed(editor, dana, braze):
     page = editor.export(LETTER, braze)
 
     page = dana.submit(page, {"value.first_name": "", "value.visits": "4"})
@@ -157,7 +153,7 @@ def test_the_sample_values_can_be_changed(editor: Editor, dana: Browser, braze: 
     assert page.form().value("value.visits") == "4"
 
 
-def test_sample_values_fit_their_fields(editor: Editor, console: Console):
+def test_sample_values_fit_their_fields(editor, console):
     fields: dict[str, dict[str, Any]] = {
         "a": {"data_type": "text"},
         "b": {"data_type": "number"},
@@ -176,7 +172,7 @@ def test_sample_values_fit_their_fields(editor: Editor, console: Console):
     assert editor.previewed(page) == ("Shop 3 true 2026-11-20 2026-11-20T09:15:00.000Z gold 0.5")
 
 
-def test_wrong_sample_values_are_reported_in_the_preview(editor: Editor, braze: str):
+def test_wrong_sample_values_are_reported_in_the_preview(editor, braze):
     page = editor.export(LETTER, braze)
 
     assert editor.previewed(page, **{"value.visits": "many"}) == (
@@ -187,9 +183,7 @@ def test_wrong_sample_values_are_reported_in_the_preview(editor: Editor, braze: 
     assert editor.previewed(page, **changes) == "Hello Ada.\nYou are a regular."
 
 
-def test_a_sample_value_that_is_not_allowed_is_shown_and_kept(
-    editor: Editor, console: Console, dana: Browser
-):
+def test_a_sample_value_that_is_not_allowed_is_shown_and_kept(editor, console, dana):
     console.add_field(
         key="sport", allowed_values=["sports", "dance"], custom_insertion_code="*|S|*"
     )
@@ -203,7 +197,7 @@ def test_a_sample_value_that_is_not_allowed_is_shown_and_kept(
     assert values == ["", "sports", "dance", "Sports"]
 
 
-def test_sample_values_have_inputs_of_their_types(editor: Editor, console: Console):
+def test_sample_values_have_inputs_of_their_types(editor, console):
     for key in ("number", "date", "boolean", "text"):
         console.add_field(key=key, data_type=key, custom_insertion_code=f"*|{key.upper()}|*")
     content = "{{recipient.number}} {{recipient.date}} {{recipient.boolean}} {{recipient.text}}"
@@ -219,7 +213,7 @@ def test_sample_values_have_inputs_of_their_types(editor: Editor, console: Conso
     ]
 
 
-def test_another_example_shows_the_next_branch(editor: Editor, dana: Browser, braze: str):
+def test_another_example_shows_the_next_branch(editor, dana, braze):
     page = editor.export(LETTER, braze)
     assert editor.previewed(page) == "Hello First name.\n"
 
@@ -233,9 +227,7 @@ def test_another_example_shows_the_next_branch(editor: Editor, dana: Browser, br
     assert "Another example" not in page.text
 
 
-def test_the_preview_has_a_policy_and_is_shown_in_the_frame_of_the_page_only(
-    editor: Editor, dana: Browser, braze: str
-):
+def test_the_preview_has_a_policy_and_is_shown_in_the_frame_of_the_page_only(editor, dana, braze):
     page = editor.export("<p>Hello</p>", braze)
 
     frame = editor.preview(page)
@@ -250,7 +242,7 @@ def test_the_preview_has_a_policy_and_is_shown_in_the_frame_of_the_page_only(
     assert "frame-ancestors 'none'" in refused.headers["content-security-policy"]
 
 
-def test_the_preview_is_a_rendered_email_or_a_text(editor: Editor, braze: str):
+def test_the_preview_is_a_rendered_email_or_a_text(editor, braze):
     content = (
         '<style>p { color: red; background: url("https://x.example/a") }</style><title>T</title>'
         '<p style="color: #111" onclick="x()">Hello {{recipient.first_name}} &amp; <b>you</b></p>'
@@ -269,14 +261,14 @@ def test_the_preview_is_a_rendered_email_or_a_text(editor: Editor, braze: str):
     assert editor.previewed(page, view="text") == ("Hello First name & you\n[Our shop]\nShop")
 
 
-def test_content_without_an_export_has_no_preview(editor: Editor, braze: str):
+def test_content_without_an_export_has_no_preview(editor, braze):
     page = editor.export(LETTER, braze)
     reason = "There is no preview, because the content can't be exported. Correct it first."
     for changes in ({"content": "{{recipient.none}}"}, {"content": "{{#if"}, {"target": "none"}):
         assert editor.previewed(page, **changes).startswith(reason)
 
 
-def test_exported_content_is_downloaded(editor: Editor, dana: Browser, braze: str):
+def test_exported_content_is_downloaded(editor, dana, braze):
     page = editor.export("<p>{{recipient.first_name}}</p>", braze)
 
     file = dana.submit(page, press=("download", braze))
@@ -287,7 +279,7 @@ def test_exported_content_is_downloaded(editor: Editor, dana: Browser, braze: st
     assert "The content was not exported: correct 1 place" in wrong.text
 
 
-def test_the_menu_lists_fields_conditions_and_links(editor: Editor, console: Console, braze: str):
+def test_the_menu_lists_fields_conditions_and_links(editor, console, braze):
     console.add_field(key="sport", name="Favourite sport", allowed_values=["ball", "dance"])
     console.add_field(key="hidden", name="Hidden", insertable=False)
 
@@ -304,7 +296,7 @@ def test_the_menu_lists_fields_conditions_and_links(editor: Editor, console: Con
     assert "Favourite sport {{recipient.sport}} text" in page.text
 
 
-def test_an_email_of_an_esp_is_converted(editor: Editor, dana: Browser, braze: str):
+def test_an_email_of_an_esp_is_converted(editor, dana, braze):
     text = "Hello {{custom_attribute.${first_name} | default: 'there'}}. {{custom_attribute.${x}}}"
     form = {"content": text, "source": braze}
 
@@ -320,7 +312,7 @@ def test_an_email_of_an_esp_is_converted(editor: Editor, dana: Browser, braze: s
     assert "The content was not exported: correct 1 place" in page.text
 
 
-def test_fields_are_searched_without_a_script(editor: Editor, dana: Browser, braze: str):
+def test_fields_are_searched_without_a_script(editor, dana, braze):
     form = {"content": LETTER, "find": "first"}
 
     page = dana.submit(editor.open(), form, press=("action", "find"))
@@ -332,7 +324,7 @@ def test_fields_are_searched_without_a_script(editor: Editor, dana: Browser, bra
     assert "Update preview" not in page.text
 
 
-def test_warnings_have_kinds_lines_and_columns(editor: Editor, braze: str):
+def test_warnings_have_kinds_lines_and_columns(editor, braze):
     content = "Hello\n{{recipients.first_name}}  {{ city }} {{ city }}"
     page = editor.export(content, braze, allow_mistakes="true")
 
@@ -346,9 +338,7 @@ def test_warnings_have_kinds_lines_and_columns(editor: Editor, braze: str):
     assert "Sample values" not in page.text
 
 
-def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
-    editor: Editor, dana: Browser, braze: str
-):
+def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(editor, dana, braze):
     content = "Hello\n*|FNAME|*, {{recipient.first_name}}, {{ city }}"
     page = editor.export(content, braze)
 
@@ -366,7 +356,7 @@ def test_content_with_a_mistake_is_exported_only_if_the_form_permits_it(
     assert page.form().values("allow_mistakes") == ["true"]
 
 
-def test_invalid_content_is_reported_with_lines_and_columns(editor: Editor, braze: str):
+def test_invalid_content_is_reported_with_lines_and_columns(editor, braze):
     page = editor.export("Hello\n{{recipient.first_nam}}, {{#if recipient.x > 1}}", braze)
 
     assert page.status == 422
@@ -380,9 +370,7 @@ def test_invalid_content_is_reported_with_lines_and_columns(editor: Editor, braz
     assert page.form().value("target") == braze
 
 
-def test_sample_values_outlive_content_that_can_not_be_exported(
-    editor: Editor, dana: Browser, braze: str
-):
+def test_sample_values_outlive_content_that_can_not_be_exported(editor, dana, braze):
     page = dana.submit(editor.export(LETTER, braze), {"value.first_name": "Ada"})
     page = dana.submit(page, {"content": "{{#if recipient.visits > 3}}"})
     assert page.status == 422
@@ -392,9 +380,7 @@ def test_sample_values_outlive_content_that_can_not_be_exported(
     assert editor.previewed(page) == "Hello Ada.\n"
 
 
-def test_each_integration_and_each_other_esp_is_a_target(
-    editor: Editor, console: Console, braze: str
-):
+def test_each_integration_and_each_other_esp_is_a_target(editor, console, braze):
     add_integration(console, "braze", "Other emails")
 
     page = editor.open()
@@ -411,7 +397,7 @@ def test_each_integration_and_each_other_esp_is_a_target(
 
 
 @pytest.mark.parametrize("target", ["", "braze", "999", "1 "])
-def test_a_target_that_is_no_option_is_reported(editor: Editor, braze: str, target: str):
+def test_a_target_that_is_no_option_is_reported(editor, braze, target):
     page = editor.export(LETTER, target)
 
     assert page.status == 422
@@ -419,7 +405,7 @@ def test_a_target_that_is_no_option_is_reported(editor: Editor, braze: str, targ
     assert page.form().value("content") == LETTER.replace("\n", "\r\n")
 
 
-def test_a_key_means_the_field_of_the_chosen_integration(editor: Editor, console: Console):
+def test_a_key_means_the_field_of_the_chosen_integration(editor, console):
     tier = EspField(name="tier", label="Tier", data_type=DataType.TEXT)
     add_integration(console, "braze", "First", tier)
     number = EspField(name="tier", label="Tier", data_type=DataType.NUMBER)
@@ -432,7 +418,7 @@ def test_a_key_means_the_field_of_the_chosen_integration(editor: Editor, console
     assert "recipient.tier means tier_2 here, a field of this integration." in page.text
 
 
-def test_all_integrations_have_a_tab_each(editor: Editor, console: Console, dana: Browser):
+def test_all_integrations_have_a_tab_each(editor, console, dana):
     tier = EspField(name="loyalty_tier", data_type=DataType.TEXT)
     braze = add_integration(console, "braze", "Emails", tier)
     klaviyo = add_integration(
@@ -456,9 +442,7 @@ def test_all_integrations_have_a_tab_each(editor: Editor, console: Console, dana
     assert checked == [klaviyo]
 
 
-def test_content_that_no_integration_can_export_is_reported_in_each_tab(
-    editor: Editor, console: Console
-):
+def test_content_that_no_integration_can_export_is_reported_in_each_tab(editor, console):
     add_integration(console, "braze", "Emails")
     add_integration(console, "klaviyo", "Shop")
 
@@ -469,9 +453,7 @@ def test_content_that_no_integration_can_export_is_reported_in_each_tab(
     assert page.form().value("target") == "all"
 
 
-def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
-    editor: Editor, dana: Browser, braze: str
-):
+def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(editor, dana, braze):
     page = dana.submit(editor.export(LETTER, braze), {"value.visits": "4"})
 
     page = dana.submit(page, {"content": "Hello {{recipient.first_name}}"})
@@ -480,13 +462,13 @@ def test_the_sample_value_of_a_field_is_kept_while_the_content_does_not_use_it(
     assert page.form().values("value.visits") == ["4"]
 
 
-def test_a_viewer_exports_content(console: Console, viewer: Browser, braze: str):
+def test_a_viewer_exports_content(console, viewer, braze):
     editor = Editor(console, viewer)
 
     assert editor.previewed(editor.export(LETTER, braze)) == "Hello First name.\n"
 
 
-def test_long_lists_are_limited(editor: Editor, console: Console):
+def test_long_lists_are_limited(editor, console):
     count = SHOWN_VALUES + 5
     for number in range(count):
         console.add_field(name=f"F{number}", key=f"f{number}", custom_insertion_code="*|A|*")
@@ -510,7 +492,7 @@ def test_long_lists_are_limited(editor: Editor, console: Console):
     assert "And 2 other places." in page.text
 
 
-def test_a_preview_that_is_too_long_is_refused(editor: Editor, braze: str):
+def test_a_preview_that_is_too_long_is_refused(editor, braze):
     page = editor.export(LETTER, braze)
     changes = {"content": "{{recipient.first_name}}" * 5_000, "value.first_name": "x" * 1_000}
 
@@ -520,9 +502,7 @@ def test_a_preview_that_is_too_long_is_refused(editor: Editor, braze: str):
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
-def test_hostile_texts_are_only_shown(
-    editor: Editor, console: Console, dana: Browser, braze: str, text: str
-):
+def test_hostile_texts_are_only_shown(editor, console, dana, braze, text):
     console.core.integrations.rename_integration(console.acme.id, IntegrationId(int(braze)), text)
     harmless = editor.export(f"{LETTER} harmless", braze, allow_mistakes="true")
 
@@ -543,7 +523,7 @@ def test_hostile_texts_are_only_shown(
         assert len([tag for tag, _ in each.tags if tag == "script"]) == 1
 
 
-def test_the_ids_of_the_page_are_unique(editor: Editor, braze: str):
+def test_the_ids_of_the_page_are_unique(editor, braze):
     page = editor.export("{{recipient.first_nam}}", braze)
 
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
@@ -551,7 +531,7 @@ def test_the_ids_of_the_page_are_unique(editor: Editor, braze: str):
     assert editor.open().links["Skip to content"] == "#main"
 
 
-def test_literals_stay_without_a_warning(editor: Editor, dana: Browser, braze: str):
+def test_literals_stay_without_a_warning(editor, dana, braze):
     page = editor.export("*|CITY|* [[name]]", braze)
     assert "correct 2 places" in page.text
     page = dana.submit(page, {"literals": "*|CITY|*\n\n [[name]] "})
@@ -559,7 +539,7 @@ def test_literals_stay_without_a_warning(editor: Editor, dana: Browser, braze: s
     assert page.form().value("literals").split() == ["*|CITY|*", "[[name]]"]
 
 
-def test_event_data_is_exported_and_previewed(editor: Editor, braze: str):
+def test_event_data_is_exported_and_previewed(editor, braze):
     page = editor.export("{{event.a}}", braze, sent_by="context", event='{"a": "b"}')
     assert exported(page) == "{{context.${a}}}"
     assert "Event data: a" in " ".join(page.text.split())
@@ -572,7 +552,7 @@ def test_event_data_is_exported_and_previewed(editor: Editor, braze: str):
         assert "Event data: " in page.text
 
 
-def test_there_is_a_maximum_number_of_literals(editor: Editor, braze: str):
+def test_there_is_a_maximum_number_of_literals(editor, braze):
     literals = "\n".join(f"[[{number}]]" for number in range(100))
     assert editor.export("a", braze, literals=literals).status == 200
     page = editor.export("a", braze, literals=f"{literals}\nb\n{'c' * 1_001}")
@@ -583,13 +563,13 @@ def test_there_is_a_maximum_number_of_literals(editor: Editor, braze: str):
     assert page.form().value("content").strip() == "a"
 
 
-def test_a_sample_value_has_a_maximum_length(editor: Editor, braze: str):
+def test_a_sample_value_has_a_maximum_length(editor, braze):
     page = editor.export(LETTER, braze)
     text = editor.previewed(page, **{"value.first_name": "x" * 100_001})
     assert "first_name: A value has at most 100,000 characters." in text
 
 
-def test_long_content_is_exported_for_few_integrations_at_once(editor: Editor, console: Console):
+def test_long_content_is_exported_for_few_integrations_at_once(editor, console):
     for number in range(5):
         add_integration(console, "braze", f"Emails {number}")
     assert editor.export("x" * 200_000, "all").status == 200
@@ -598,7 +578,7 @@ def test_long_content_is_exported_for_few_integrations_at_once(editor: Editor, c
     assert "Content of this length has at most 4 exports at once. Choose one." in page.text
 
 
-def test_long_exports_run_one_at_a_time(editor: Editor, console: Console, braze: str):
+def test_long_exports_run_one_at_a_time(editor, console, braze):
     other = console.signed_in("eve@acme.example")
     conditions = "".join(
         f"{{{{#if recipient.visits > {each}}}}}a{{{{/if}}}}" for each in range(999)

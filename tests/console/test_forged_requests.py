@@ -9,8 +9,7 @@ import pytest
 
 from recipient_fields.domain import RecipientField
 
-from ..http.conftest import Clock
-from .browser import ORIGIN, Browser
+from .browser import ORIGIN
 from .conftest import EMAIL, PASSWORD, Console, open_console
 from .routes import PUBLIC, paths
 
@@ -45,9 +44,7 @@ def forms(console: Console, field: RecipientField) -> list[str]:
 
 
 @pytest.mark.parametrize("sender", FOREIGN_ORIGINS)
-def test_a_form_of_another_site_is_rejected(
-    console: Console, dana: Browser, field: RecipientField, forms: list[str], sender: str
-):
+def test_a_form_of_another_site_is_rejected(console, dana, field, forms, sender):
     page = dana.get(f"{console.fields}/{field.id}/delete")
 
     for path in forms:
@@ -59,9 +56,7 @@ def test_a_form_of_another_site_is_rejected(
 
 
 @pytest.mark.parametrize("token", ["missing", "empty", "forged", "of another session"])
-def test_a_form_without_the_token_of_the_session_is_rejected(
-    console: Console, dana: Browser, field: RecipientField, forms: list[str], token: str
-):
+def test_a_form_without_the_token_of_the_session_is_rejected(console, dana, field, forms, token):
     other = console.signed_in("erin@acme.example").get(f"{console.fields}/new").form()
     tokens = {
         "missing": [],
@@ -81,9 +76,7 @@ def test_a_form_without_the_token_of_the_session_is_rejected(
     assert dana.get(console.fields).status == 200
 
 
-def test_a_form_without_a_session_is_rejected(
-    console: Console, field: RecipientField, forms: list[str]
-):
+def test_a_form_without_a_session_is_rejected(console, field, forms):
     page = console.signed_in().get(f"{console.fields}/{field.id}/delete")
 
     for path in forms:
@@ -94,7 +87,7 @@ def test_a_form_without_a_session_is_rejected(
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
 
 
-def test_the_sign_in_form_needs_the_cookie_of_its_browser(console: Console, dana: Browser):
+def test_the_sign_in_form_needs_the_cookie_of_its_browser(console, dana):
     page = console.browser().get("/console/sign-in")
 
     response = console.browser().submit(page, {"email": EMAIL, "password": PASSWORD})
@@ -110,17 +103,13 @@ def test_the_sign_in_form_needs_the_cookie_of_its_browser(console: Console, dana
         {"Origin": None, "Referer": f"{ORIGIN}/console/o/1/fields"},
     ],
 )
-def test_a_form_of_the_console_is_accepted(
-    console: Console, dana: Browser, field: RecipientField, headers: dict[str, str | None]
-):
+def test_a_form_of_the_console_is_accepted(console, dana, field, headers):
     page = dana.get(f"{console.fields}/{field.id}/delete")
 
     assert dana.submit(page, headers=headers).status == 303
 
 
-def test_behind_a_proxy_the_configured_origin_counts_and_not_the_host_header(
-    clock: Clock,
-):
+def test_behind_a_proxy_the_configured_origin_counts_and_not_the_host_header(clock):
     console = open_console(clock, origin="https://fields.example.com")
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
@@ -137,16 +126,14 @@ def test_behind_a_proxy_the_configured_origin_counts_and_not_the_host_header(
 @pytest.mark.parametrize(
     "header", ["Bearer rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA", "Basic ZGFuYTpkYW5h"]
 )
-def test_an_api_key_is_not_a_credential(console: Console, header: str):
+def test_an_api_key_is_not_a_credential(console, header):
     issued = console.core.administration.issue_key(console.acme.id, name="Test")
 
     for value in (header, f"Bearer {issued.plain.reveal()}"):
         assert console.browser().get(console.fields, Authorization=value).status == 303
 
 
-def test_a_second_session_cookie_of_another_application_is_not_trusted(
-    console: Console, dana: Browser
-):
+def test_a_second_session_cookie_of_another_application_is_not_trusted(console, dana):
     token = dana.cookies.pop("console")
 
     response = dana.get(console.fields, Cookie=f"console={token}; console={token}")

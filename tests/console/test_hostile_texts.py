@@ -21,8 +21,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
 from ..support.administrators import administrators_of
-from .browser import Browser, Response
-from .conftest import Console
+from .browser import Response
 from .hostile_texts import HOSTILE
 from .routes import paths
 from .test_isolation import fill
@@ -51,7 +50,7 @@ def dangerous(page: Response) -> list[object]:
 
 
 @each_text
-def test_every_page_shows_names_and_values_as_texts(console: Console, dana: Browser, text: str):
+def test_every_page_shows_names_and_values_as_texts(console, dana, text):
     core, acme = console.core, console.acme.id
     core.administration.rename_organization(acme, text)
     synced = console.sync_field(name="FNAME", label=text)
@@ -80,9 +79,7 @@ def test_every_page_shows_names_and_values_as_texts(console: Console, dana: Brow
 
 
 @each_text
-def test_a_search_and_the_name_of_the_organization_are_texts(
-    console: Console, dana: Browser, text: str
-):
+def test_a_search_and_the_name_of_the_organization_are_texts(console, dana, text):
     console.sync_field()
     console.core.administration.rename_organization(console.acme.id, text)
     for browser, path in (
@@ -102,7 +99,7 @@ def report(name: str, text: str) -> bytes:
 
 
 @each_text
-def test_the_results_of_forms_show_texts(console: Console, dana: Browser, text: str):
+def test_the_results_of_forms_show_texts(console, dana, text):
     created = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("hubspot"), name=text
     )

@@ -55,9 +55,7 @@ def fill(console: Console, organization_id: OrganizationId, name: str = "Secret"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_another_organization_looks_like_a_missing_one(
-    console: Console, dana: Browser, brewery: dict[str, Any], method: str
-):
+def test_another_organization_looks_like_a_missing_one(console, dana, brewery, method):
     missing = dict.fromkeys(brewery, MISSING)
 
     for foreign_path, missing_path in zip(
@@ -70,9 +68,7 @@ def test_another_organization_looks_like_a_missing_one(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_the_ids_of_another_organization_look_like_missing_ones(
-    console: Console, dana: Browser, brewery: dict[str, Any], method: str
-):
+def test_the_ids_of_another_organization_look_like_missing_ones(console, dana, brewery, method):
     foreign_ids = brewery | {ORGANIZATION: console.acme.id}
     missing_ids = dict.fromkeys(brewery, MISSING) | {ORGANIZATION: console.acme.id}
 
@@ -90,12 +86,12 @@ def test_the_ids_of_another_organization_look_like_missing_ones(
 
 
 @pytest.mark.parametrize("text", ["0", "01", "+1", "1.0", "1_0", "\u0661", "-1", "9" * 17, "x"])
-def test_a_malformed_id_looks_like_a_missing_one(console: Console, dana: Browser, text: str):
+def test_a_malformed_id_looks_like_a_missing_one(console, dana, text):
     for path in (f"/console/o/{text}/fields", f"{console.fields}/{text}"):
         assert dana.get(path).status == 404
 
 
-def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Browser):
+def test_a_viewer_changes_nothing(console, dana, viewer):
     field = console.add_field(name="City")
     ids = {ORGANIZATION: console.acme.id, "field_id": field.id}
 
@@ -107,9 +103,7 @@ def test_a_viewer_changes_nothing(console: Console, dana: Browser, viewer: Brows
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
 
 
-def test_a_viewer_sees_everything_and_no_form_or_link_that_is_forbidden(
-    console: Console, dana: Browser, viewer: Browser
-):
+def test_a_viewer_sees_everything_and_no_form_or_link_that_is_forbidden(console, dana, viewer):
     ids, acme = fill(console, console.acme.id), console.acme.id
     deleted = console.add_field(name="Secret deleted")
     console.core.fields.by(Author(ADMINISTRATOR)).delete_field(acme, deleted.id)
@@ -135,9 +129,7 @@ def test_a_viewer_sees_everything_and_no_form_or_link_that_is_forbidden(
     assert "Your role in this organization is viewer" in page.text
 
 
-def test_a_viewer_opens_no_page_that_is_only_a_form(
-    console: Console, dana: Browser, viewer: Browser
-):
+def test_a_viewer_opens_no_page_that_is_only_a_form(console, dana, viewer):
     ids = fill(console, console.acme.id)
     forms = set(paths("GET", ids)) & set(paths("POST", ids))
     integration = f"{console.settings}/integrations/{ids['integration_id']}"
@@ -154,7 +146,7 @@ def is_open_to_viewers(path: str) -> bool:
     return "/o/" not in path or any(part in path for part in OPEN_TO_VIEWERS)
 
 
-def test_a_role_holds_from_the_next_request(console: Console, dana: Browser):
+def test_a_role_holds_from_the_next_request(console, dana):
     grant(administrators_of(console.core), console.acme.id, "erin@acme.example")
     page = dana.get(f"{console.fields}/new")
     administrators = console.core.administrators

@@ -64,7 +64,7 @@ def continued(browser: Browser, page: Response) -> Response:
         "ended by a reset of the password",
     ],
 )
-def test_a_new_field_is_continued_after_the_sign_in(console: Console, dana: Browser, how: str):
+def test_a_new_field_is_continued_after_the_sign_in(console, dana, how):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, how)
 
@@ -105,7 +105,7 @@ ENTRIES = {
 
 
 @pytest.mark.parametrize("kind", ENTRIES)
-def test_every_form_with_inputs_is_continued(console: Console, dana: Browser, kind: str):
+def test_every_form_with_inputs_is_continued(console, dana, kind):
     field = console.add_field(name="Shop")
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
@@ -126,7 +126,7 @@ def test_every_form_with_inputs_is_continued(console: Console, dana: Browser, ki
     assert len(console.core.administrators.list_administrators(console.acme.id)) == 1
 
 
-def test_an_edit_that_is_continued_detects_a_concurrent_change(console: Console, dana: Browser):
+def test_an_edit_that_is_continued_detects_a_concurrent_change(console, dana):
     field = console.add_field(name="Shop")
     path = f"{console.fields}/{field.id}/edit"
     page = dana.get(path)
@@ -140,7 +140,7 @@ def test_an_edit_that_is_continued_detects_a_concurrent_change(console: Console,
     assert "Name Theirs Mine" in conflict.text
 
 
-def test_a_confirmation_is_shown_again_after_the_sign_in(console: Console, dana: Browser):
+def test_a_confirmation_is_shown_again_after_the_sign_in(console, dana):
     field = console.add_field(name="City")
     page = dana.get(f"{console.fields}/{field.id}/delete")
     end_session(console, dana, "expired")
@@ -152,9 +152,7 @@ def test_a_confirmation_is_shown_again_after_the_sign_in(console: Console, dana:
     assert console.core.fields.list_fields(console.acme.id).fields == (field,)
 
 
-def test_a_form_that_was_signed_in_again_in_another_tab_is_continued(
-    console: Console, dana: Browser
-):
+def test_a_form_that_was_signed_in_again_in_another_tab_is_continued(console, dana):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     console.sign_in(dana)
@@ -168,7 +166,7 @@ def test_a_form_that_was_signed_in_again_in_another_tab_is_continued(
     assert console.core.fields.list_fields(console.acme.id).fields == ()
 
 
-def test_a_second_click_on_sign_in_keeps_the_inputs(console: Console, dana: Browser):
+def test_a_second_click_on_sign_in_keeps_the_inputs(console, dana):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     ended = dana.submit(page, ENTERED)
@@ -178,7 +176,7 @@ def test_a_second_click_on_sign_in_keeps_the_inputs(console: Console, dana: Brow
         assert dana.submit(continuation).form().value("key") == "size"
 
 
-def test_a_session_can_end_again_before_the_form_is_continued(console: Console, dana: Browser):
+def test_a_session_can_end_again_before_the_form_is_continued(console, dana):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     page = sign_in(dana, dana.submit(page, ENTERED))
@@ -189,7 +187,7 @@ def test_a_session_can_end_again_before_the_form_is_continued(console: Console, 
     assert form.form().value("key") == "size"
 
 
-def test_a_failed_sign_in_keeps_the_inputs_and_never_the_password(console: Console, dana: Browser):
+def test_a_failed_sign_in_keeps_the_inputs_and_never_the_password(console, dana):
     page = dana.get(f"{console.fields}/new")
     end_session(console, dana, "expired")
     ended = dana.submit(page, ENTERED)
@@ -205,7 +203,7 @@ def test_a_failed_sign_in_keeps_the_inputs_and_never_the_password(console: Conso
     assert dana.submit(continuation).form().value("key") == "size"
 
 
-def test_another_administrator_does_not_get_the_inputs(console: Console, dana: Browser):
+def test_another_administrator_does_not_get_the_inputs(console, dana):
     erin = "erin@acme.example"
     console.signed_in(erin)
     page = dana.get(f"{console.fields}/new")
@@ -222,9 +220,7 @@ def test_another_administrator_does_not_get_the_inputs(console: Console, dana: B
 
 
 @pytest.mark.parametrize(("role", "status"), [(Role.VIEWER, 403), (None, 404)])
-def test_an_administrator_who_lost_the_role_does_not_get_the_form(
-    console: Console, dana: Browser, role: Role | None, status: int
-):
+def test_an_administrator_who_lost_the_role_does_not_get_the_form(console, dana, role, status):
     administrators = console.core.administrators
     brewery = console.core.administration.create_organization("Brewery")
     grant(administrators_of(console.core), brewery.id, EMAIL)
@@ -245,7 +241,7 @@ def test_an_administrator_who_lost_the_role_does_not_get_the_form(
 
 
 @pytest.mark.parametrize("sender", FOREIGN_ORIGINS)
-def test_another_site_can_not_choose_the_inputs(console: Console, dana: Browser, sender: str):
+def test_another_site_can_not_choose_the_inputs(console, dana, sender):
     page = dana.get(f"{console.fields}/new")
     kept = [*page.form().inputs, ("kept", "name=Planted")]
     signed_out = console.browser()
@@ -261,7 +257,7 @@ def test_another_site_can_not_choose_the_inputs(console: Console, dana: Browser,
 
 
 @pytest.mark.parametrize("size", [1_000_000, 1_100_000])
-def test_a_form_that_is_too_large_is_not_kept(console: Console, dana: Browser, size: int):
+def test_a_form_that_is_too_large_is_not_kept(console, dana, size):
     page = dana.get(f"/console/o/{console.acme.id}/content")
     end_session(console, dana, "expired")
 
@@ -272,7 +268,7 @@ def test_a_form_that_is_too_large_is_not_kept(console: Console, dana: Browser, s
     assert sign_in(dana, ended).location == page.path
 
 
-def test_the_largest_form_that_is_kept_passes_the_sign_in(console: Console, dana: Browser):
+def test_the_largest_form_that_is_kept_passes_the_sign_in(console, dana):
     page = dana.get(f"/console/o/{console.acme.id}/content")
     end_session(console, dana, "expired")
     content = "x" * 980_000
@@ -283,7 +279,7 @@ def test_the_largest_form_that_is_kept_passes_the_sign_in(console: Console, dana
 
 
 @pytest.mark.parametrize("size", [10, 2_000_000])
-def test_the_file_of_a_list_has_to_be_chosen_again(console: Console, dana: Browser, size: int):
+def test_the_file_of_a_list_has_to_be_chosen_again(console, dana, size):
     page = dana.get(f"{console.fields}/check")
     end_session(console, dana, "expired")
     check = ("action", "check")
@@ -302,7 +298,7 @@ def test_the_file_of_a_list_has_to_be_chosen_again(console: Console, dana: Brows
     assert "c" * 10 not in ended.html
 
 
-def test_a_sync_from_a_file_leads_back_to_the_integration(console: Console, dana: Browser):
+def test_a_sync_from_a_file_leads_back_to_the_integration(console, dana):
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )

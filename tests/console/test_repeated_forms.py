@@ -61,9 +61,7 @@ def counts(console: Console) -> int:
 
 
 @pytest.mark.parametrize("kind", CREATIONS)
-def test_a_rejected_form_shows_its_errors_again_and_works_after_the_correction(
-    console: Console, dana: Browser, kind: str
-):
+def test_a_rejected_form_shows_its_errors_again_and_works_after_the_correction(console, dana, kind):
     console.add_field(name="Taken")
     creation = CREATIONS[kind]
     page = dana.get(f"/console/o/{console.acme.id}{creation.path}")
@@ -79,7 +77,7 @@ def test_a_rejected_form_shows_its_errors_again_and_works_after_the_correction(
     assert counts(console) == before + 1
 
 
-def test_a_rejected_report_is_explained_again_and_can_be_replaced(console: Console, dana: Browser):
+def test_a_rejected_report_is_explained_again_and_can_be_replaced(console, dana):
     created = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
@@ -96,9 +94,7 @@ def test_a_rejected_report_is_explained_again_and_can_be_replaced(console: Conso
     assert "This sync was submitted already" in dana.follow(dana.submit(plan)).text
 
 
-def test_a_form_whose_effect_is_unknown_has_no_second_effect(
-    console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_form_whose_effect_is_unknown_has_no_second_effect(console, dana, monkeypatch):
     page = dana.get(f"{console.fields}/new")
     change = console.core.storage.fields.change
 
@@ -114,7 +110,7 @@ def test_a_form_whose_effect_is_unknown_has_no_second_effect(
     assert len(console.core.fields.list_fields(console.acme.id).fields) == 1
 
 
-def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Browser):
+def test_a_second_click_on_delete_leads_to_the_list(console, dana):
     field = console.add_field(name="City")
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("braze"), name="List"
@@ -141,7 +137,7 @@ def test_a_second_click_on_delete_leads_to_the_list(console: Console, dana: Brow
         assert dana.post(path, [*form.inputs, ("expected", ""), ("version", "x")]).status == 404
 
 
-def test_a_deletion_that_was_rejected_can_be_repeated(console: Console, dana: Browser):
+def test_a_deletion_that_was_rejected_can_be_repeated(console, dana):
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     page = dana.get(f"{console.settings}/administrators/{account.id}/revoke")
 
@@ -151,7 +147,7 @@ def test_a_deletion_that_was_rejected_can_be_repeated(console: Console, dana: Br
         assert "An organization needs at least one administrator" in refused.text
 
 
-def test_a_second_click_on_sign_out_leads_to_the_sign_in_page(console: Console, dana: Browser):
+def test_a_second_click_on_sign_out_leads_to_the_sign_in_page(console, dana):
     page = dana.get(console.fields)
     before_the_response = Browser(console.app, dict(dana.cookies))
 
@@ -161,7 +157,7 @@ def test_a_second_click_on_sign_out_leads_to_the_sign_in_page(console: Console, 
     assert dana.get("/console/sign-out").location == "/console/sign-in"
 
 
-def test_a_second_click_on_a_link_leads_to_the_sign_in_page(console: Console):
+def test_a_second_click_on_a_link_leads_to_the_sign_in_page(console):
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
     before_the_response = Browser(console.app, dict(browser.cookies))
@@ -175,9 +171,7 @@ def test_a_second_click_on_a_link_leads_to_the_sign_in_page(console: Console):
     assert console.sign_in(before_the_response).status == 303
 
 
-def test_a_second_click_on_a_link_leads_a_signed_in_administrator_to_the_fields(
-    console: Console,
-):
+def test_a_second_click_on_a_link_leads_a_signed_in_administrator_to_the_fields(console):
     browser = console.browser()
     link = console.invite(EMAIL)
     page = browser.get(link)
@@ -192,7 +186,7 @@ def test_a_second_click_on_a_link_leads_a_signed_in_administrator_to_the_fields(
     assert console.browser().get(link).status == 410
 
 
-def test_a_second_click_on_sign_in_leads_to_the_fields(console: Console, dana: Browser):
+def test_a_second_click_on_sign_in_leads_to_the_fields(console, dana):
     browser = console.browser()
     page = browser.get("/console/sign-in")
     inputs = {"email": EMAIL, "password": PASSWORD}
@@ -201,9 +195,7 @@ def test_a_second_click_on_sign_in_leads_to_the_fields(console: Console, dana: B
     assert browser.follow(browser.submit(page, inputs)).path == console.fields
 
 
-def test_the_sign_in_form_works_for_a_browser_that_came_from_another_site(
-    console: Console, dana: Browser
-):
+def test_the_sign_in_form_works_for_a_browser_that_came_from_another_site(console, dana):
     """Such a browser sends no cookie for the page, because of `SameSite=Strict`, but for forms."""
     link = console.invite(INVITED)
     for path, inputs in (
@@ -219,7 +211,7 @@ def test_the_sign_in_form_works_for_a_browser_that_came_from_another_site(
     assert INVITED in dana.get(console.fields).text
 
 
-def test_a_flash_message_with_the_longest_name_fits_into_a_cookie(console: Console, dana: Browser):
+def test_a_flash_message_with_the_longest_name_fits_into_a_cookie(console, dana):
     name = "\N{GRINNING FACE}" * 255
     created = dana.submit(dana.get(f"{console.fields}/new"), {"name": name, "key": "smile"})
 

@@ -20,9 +20,8 @@ from recipient_fields.entrypoints.service.composition import create_service
 from recipient_fields.entrypoints.service.log import BufferedHandler, json_formatter
 from recipient_fields.entrypoints.service.settings import Settings
 
-from ..http.conftest import Clock
 from .browser import Browser, browser_at
-from .conftest import EMAIL, PASSWORD, Console, open_console
+from .conftest import EMAIL, PASSWORD, open_console
 from .routes import paths
 
 POLICY = {
@@ -39,7 +38,7 @@ POLICY = {
 TEMPLATES = Path(create_console.__code__.co_filename).parent / "templates"
 
 
-def test_every_response_has_the_headers_for_browsers(console: Console, dana: Browser):
+def test_every_response_has_the_headers_for_browsers(console, dana):
     field = console.add_field()
     ids = {"organization_id": console.acme.id, "field_id": field.id}
 
@@ -53,7 +52,7 @@ def test_every_response_has_the_headers_for_browsers(console: Console, dana: Bro
         assert headers["referrer-policy"] == "same-origin"
 
 
-def test_static_files_never_change_under_their_names(console: Console):
+def test_static_files_never_change_under_their_names(console):
     page = console.browser().get("/console/sign-in")
     files = [a.get("href") or a.get("src") for tag, a in page.tags if tag in {"link", "script"}]
 
@@ -83,7 +82,7 @@ def test_no_template_switches_escaping_off_or_contains_code() -> None:
 
 
 @pytest.mark.parametrize("path", ["/console/none", "/console/o", "/console/o/1/none/"])
-def test_an_unknown_path_has_an_error_page(console: Console, dana: Browser, path: str):
+def test_an_unknown_path_has_an_error_page(console, dana, path):
     response = dana.get(path)
 
     assert response.status == 404
@@ -91,12 +90,12 @@ def test_an_unknown_path_has_an_error_page(console: Console, dana: Browser, path
     assert response.headers["x-request-id"] in response.text
 
 
-def test_a_trailing_slash_does_not_matter(console: Console, dana: Browser):
+def test_a_trailing_slash_does_not_matter(console, dana):
     assert dana.get(f"{console.fields}/").status == 200
     assert dana.get("/console/").status == 303
 
 
-def test_another_method_is_rejected(console: Console, dana: Browser):
+def test_another_method_is_rejected(console, dana):
     page = dana.get(console.fields)
 
     assert dana.post(console.fields, page.forms[0].inputs).status == 405
@@ -106,9 +105,7 @@ def test_another_method_is_rejected(console: Console, dana: Browser):
     ("content_type", "status"),
     [("application/json", 415), ("text/plain", 415), ("multipart/form-data; boundary=x", 400)],
 )
-def test_a_body_that_is_no_form_is_rejected(
-    console: Console, dana: Browser, content_type: str, status: int
-):
+def test_a_body_that_is_no_form_is_rejected(console, dana, content_type, status):
     page = dana.get(f"{console.fields}/new")
 
     response = dana.post(page.path, page.form().inputs, **{"Content-Type": content_type})
@@ -116,14 +113,14 @@ def test_a_body_that_is_no_form_is_rejected(
     assert response.status == status
 
 
-def test_a_large_form_is_rejected(console: Console, dana: Browser):
+def test_a_large_form_is_rejected(console, dana):
     page = dana.get(f"{console.fields}/new")
 
     assert dana.submit(page, {"name": "x" * 1_100_000}).status == 413
     assert dana.submit(page, {"allowed_value": ["x"] * 1_300}).status == 400
 
 
-def test_an_outage_has_an_error_page(clock: Clock, tmp_path: Path):
+def test_an_outage_has_an_error_page(clock, tmp_path):
     console = open_console(clock, f"sqlite:{tmp_path / 'fields.db'}")
     browser = console.signed_in()
     page = browser.get(f"{console.fields}/new")
@@ -136,9 +133,7 @@ def test_an_outage_has_an_error_page(clock: Clock, tmp_path: Path):
         assert "sqlite" not in response.text.lower()
 
 
-def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(
-    console: Console, dana: Browser, caplog: pytest.LogCaptureFixture
-):
+def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(console, dana, caplog):
     missing: Any = None
     broken = evolve(console.core, fields=missing)
     app = create_console(
@@ -156,15 +151,13 @@ def test_an_unexpected_error_has_a_page_and_a_log_line_with_the_same_id(
     assert f"request {response.headers['x-request-id']} failed" in caplog.text
 
 
-def test_a_client_chooses_no_request_id(console: Console):
+def test_a_client_chooses_no_request_id(console):
     response = console.browser().get("/console/sign-in", **{"X-Request-Id": "chosen"})
 
     assert response.headers["x-request-id"] != "chosen"
 
 
-def test_the_log_names_the_administrator_and_no_secret(
-    clock: Clock, caplog: pytest.LogCaptureFixture
-):
+def test_the_log_names_the_administrator_and_no_secret(clock, caplog):
     hooks = ResponseHooks((DEFAULT_REQUEST_LOG,))
     console = open_console(clock, hooks=hooks)
     caplog.set_level(logging.DEBUG)
@@ -202,7 +195,7 @@ def test_the_service_mounts_the_console_only_if_it_is_on() -> None:
     assert "default-src" not in on.get("/consolevil").headers.get("content-security-policy", "")
 
 
-def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptureFixture):
+def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog):
     forwarded = {"X-Forwarded-For": "203.0.113.9"}
     trusted = (ip_network("192.0.2.0/24"),)
     behind_proxy = browser_at("192.0.2.1", _service(console=True, trusted_proxies=trusted).app)
@@ -218,7 +211,7 @@ def test_a_proxy_that_is_not_trusted_causes_one_warning(caplog: pytest.LogCaptur
     assert "came from 192.0.2.1, which is not in --trusted-proxies" in message
 
 
-def test_the_session_cookie_is_not_a_credential_for_the_api(console: Console, dana: Browser):
+def test_the_session_cookie_is_not_a_credential_for_the_api(console, dana):
     api = _service(console=True)
     api.cookies = dict(dana.cookies)
 
@@ -235,8 +228,6 @@ def _service(*, console: bool, **options: Any) -> Browser:
     return Browser(service.application)
 
 
-def test_the_page_of_an_unknown_path_keeps_the_administrator_signed_in(
-    console: Console, dana: Browser
-):
+def test_the_page_of_an_unknown_path_keeps_the_administrator_signed_in(console, dana):
     assert "Sign out" in dana.get("/console/none").text
     assert "Sign out" not in console.browser().get("/console/none").text

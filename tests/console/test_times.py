@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 22, 10, 40, tzinfo=UTC)
         (timedelta(days=400), "18 Oct 2025"),
     ],
 )
-def test_a_past_time_is_relative_for_two_days(passed: timedelta, expected: str):
+def test_a_past_time_is_relative_for_two_days(passed, expected):
     assert format_ago(NOW - passed, NOW) == expected
 
 
@@ -50,5 +50,5 @@ def test_shortly_after_midnight_a_time_is_relative() -> None:
         (timedelta(seconds=30), "in 30 seconds"),
     ],
 )
-def test_a_future_time_is_relative(left: timedelta, expected: str):
+def test_a_future_time_is_relative(left, expected):
     assert format_until(NOW + left, NOW) == expected

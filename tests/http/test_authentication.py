@@ -10,10 +10,10 @@ from zlib import crc32
 import pytest
 
 from recipient_fields.application import StoredKeyValidator
-from recipient_fields.domain import Access, OrganizationId, format_instant
+from recipient_fields.domain import Access, format_instant
 
 from .api import FIELDS, Api, ApiResponse, enveloped
-from .conftest import Clock, Harness
+from .conftest import Harness
 
 REALM = 'Bearer realm="recipient-fields"'
 INVALID = f'{REALM}, error="invalid_token"'
@@ -32,7 +32,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize("header", [None, "Bearer", f"Bearer {WELL_FORMED}"])
-def test_every_request_needs_a_key(harness: Harness, api: Api, city, header: str | None):
+def test_every_request_needs_a_key(harness, api, city, header):
     before, client = api.state(), harness.client()
     statuses = {place: client.send(*place, BODY, authorization=header).status for place in PLACES}
     assert statuses == dict.fromkeys(PLACES, 401)
@@ -79,7 +79,7 @@ def test_the_example_of_the_contract_is_well_formed():
     assert well_formed_key("0123456789ABCDEFGHIJKLMNOPQRSTUV") == WELL_FORMED
 
 
-def test_every_invalid_key_gets_the_same_response(api: Api):
+def test_every_invalid_key_gets_the_same_response(api):
     headers = wrong_headers(api.key or "")
     assert len(headers) > 200
     responses = [api.list(authorization=header, x_request_id="one") for header in headers]
@@ -92,7 +92,7 @@ def test_every_invalid_key_gets_the_same_response(api: Api):
     assert missing.headers["www-authenticate"] == REALM
 
 
-def test_a_401_says_that_a_valid_key_is_required(harness: Harness):
+def test_a_401_says_that_a_valid_key_is_required(harness):
     response = harness.client().list()
     assert response.status_and_code == (401, "unauthorized")
     assert response.error["message"] == (
@@ -102,24 +102,22 @@ def test_a_401_says_that_a_valid_key_is_required(harness: Harness):
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
-def test_the_scheme_is_case_insensitive(api: Api, scheme: str):
+def test_the_scheme_is_case_insensitive(api, scheme):
     assert api.list(authorization=f"{scheme} {api.key}").status == 200
 
 
 @pytest.mark.parametrize("name", ["api_key", "access_token", "key", "token", "authorization"])
-def test_a_key_in_the_query_is_never_read(api: Api, name: str):
+def test_a_key_in_the_query_is_never_read(api, name):
     response = api.with_key(None).send("GET", f"{FIELDS}?{name}={api.key}")
     assert response.without_request_id == api.with_key(None).list().without_request_id
 
 
 @pytest.mark.parametrize("header", ["x_api_key", "api_key", "cookie", "proxy_authorization"])
-def test_a_key_in_another_header_is_never_read(api: Api, header: str):
+def test_a_key_in_another_header_is_never_read(api, header):
     assert api.with_key(None).list(**{header: f"Bearer {api.key}"}).status == 401
 
 
-def test_whoever_presents_an_expired_or_revoked_key_learns_its_state(
-    harness: Harness, bakery: OrganizationId, clock: Clock
-):
+def test_whoever_presents_an_expired_or_revoked_key_learns_its_state(harness, bakery, clock):
     revoked = harness.issue_key(bakery)
     harness.administration.revoke_key(bakery, revoked.api_key.id)
     expired = harness.issue_key(bakery, lifetime=timedelta(days=1))
@@ -140,7 +138,7 @@ def test_whoever_presents_an_expired_or_revoked_key_learns_its_state(
         assert challenge == f'{INVALID}, error_description="{sentence}"'
 
 
-def test_a_read_only_key_is_rejected_before_the_body_is_checked(reader: Api):
+def test_a_read_only_key_is_rejected_before_the_body_is_checked(reader):
     response = reader.send("POST", FIELDS, "not JSON", content_type="text/plain")
     assert response.status_code_and_reason == (403, "forbidden", "insufficient_scope")
 
@@ -153,13 +151,13 @@ class TestWhileTheKeysCanNotBeRead:
         validator = StoredKeyValidator(closed.api_keys, harness.clock)
         return harness.client(validator=validator).with_key(api.key)
 
-    def test_every_request_gets_503(self, api: Api, client: Api, city):
+    def test_every_request_gets_503(self, api, client, city):
         before = api.state()
         statuses = {place: client.send(*place, BODY).status for place in PLACES}
         assert statuses == dict.fromkeys(PLACES, 503)
         assert api.state() == before
 
-    def test_the_response_says_that_authentication_is_unavailable(self, client: Api):
+    def test_the_response_says_that_authentication_is_unavailable(self, client):
         response = client.list()
         assert response.status_and_code == (503, "api_key_validation_unavailable")
         assert "Authentication is temporarily unavailable" in response.error["message"]
@@ -169,24 +167,22 @@ class TestWhileTheKeysCanNotBeRead:
     @pytest.mark.parametrize(
         "header", [None, "", "Bearer", "Basic a", f"Bearer {WELL_FORMED[:-1]}B"]
     )
-    def test_a_malformed_key_gets_401(self, client: Api, header: str | None):
+    def test_a_malformed_key_gets_401(self, client, header):
         assert client.list(authorization=header).status_and_code == (401, "unauthorized")
 
-    def test_a_mistyped_key_gets_401(self, client: Api):
+    def test_a_mistyped_key_gets_401(self, client):
         for typed in mistyped(client.key or ""):
             assert client.list(authorization=f"Bearer {typed}").status_and_code == (
                 401,
                 "unauthorized",
             )
 
-    def test_paths_outside_of_the_api_need_no_key(self, client: Api):
+    def test_paths_outside_of_the_api_need_no_key(self, client):
         assert client.send("GET", "/healthz").status == 200
         assert client.send("GET", "/nothing").status == 404
 
 
-def test_no_key_is_in_a_log_line_or_in_a_response(
-    harness: Harness, bakery: OrganizationId, closed, caplog: pytest.LogCaptureFixture
-):
+def test_no_key_is_in_a_log_line_or_in_a_response(harness, bakery, closed, caplog):
     caplog.set_level(logging.DEBUG)
     key = harness.issue_key(bakery, access=Access.READ_ONLY).plain.reveal()
     down = StoredKeyValidator(closed.api_keys, harness.clock)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from recipient_fields.domain import API, Author, FieldDraft, HistoryQuery, PlainKey
 
-from .api import Api, enveloped
-from .conftest import Harness
+from .api import enveloped
 
 STORAGES = ("memory",)
 
 
-def test_every_change_has_the_api_key_and_the_request_as_its_author(harness: Harness):
+def test_every_change_has_the_api_key_and_the_request_as_its_author(harness):
     ours = harness.organization()
     issued = harness.issue_key(ours)
     api = harness.client().with_key(issued.plain.reveal())
@@ -40,7 +39,7 @@ def test_every_change_has_the_api_key_and_the_request_as_its_author(harness: Har
     ]
 
 
-def test_a_key_in_the_request_id_is_not_recorded(harness: Harness, api: Api):
+def test_a_key_in_the_request_id_is_not_recorded(harness, api):
     secret = PlainKey.generate().reveal()
     response = api.send(
         "POST",
@@ -54,7 +53,7 @@ def test_a_key_in_the_request_id_is_not_recorded(harness: Harness, api: Api):
     assert secret not in str(record.author)
 
 
-def test_a_draft_without_a_request_has_an_anonymous_author(harness: Harness):
+def test_a_draft_without_a_request_has_an_anonymous_author(harness):
     ours = harness.organization()
     harness.service.create_field(ours, FieldDraft(name="City", data_type="text"))
     (record,) = harness.service.list_changes(ours, HistoryQuery()).records

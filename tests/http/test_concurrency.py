@@ -68,7 +68,7 @@ def run_concurrently(calls: list[Callable[[], T]]) -> list[T]:
         return list(pool.map(begin, calls))
 
 
-def test_exactly_one_of_many_changes_of_a_version_succeeds(api: Api, city):
+def test_exactly_one_of_many_changes_of_a_version_succeeds(api, city):
     etag = api.get("city").etag
 
     def change(n: int) -> Callable[[], int]:
@@ -78,7 +78,7 @@ def test_exactly_one_of_many_changes_of_a_version_succeeds(api: Api, city):
 
 
 def test_requests_to_an_organization_that_is_deleted_get_401_or_404(
-    harness: Harness, api: Api, bakery: OrganizationId, city, brewery: Api
+    harness, api, bakery, city, brewery
 ):
     def use(n: int) -> Callable[[], set[int]]:
         return lambda: {

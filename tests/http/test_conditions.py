@@ -8,7 +8,7 @@ import pytest
 
 from recipient_fields.testing.examples import in_pairs
 
-from .api import FIELDS, Api, ApiResponse
+from .api import FIELDS, ApiResponse
 
 CITY = {"name": "City", "data_type": "text"}
 TOWN = {**CITY, "name": "Town"}
@@ -23,12 +23,12 @@ each_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 
 
 @in_pairs(form=["{}", '"a", {}', '{} , "b"', ',"a",,{},', "\t{} ", 'W/"a",{}', "*"], write=WRITES)
-def test_a_change_of_the_expected_version_succeeds(api: Api, city, write: Write, form: str):
+def test_a_change_of_the_expected_version_succeeds(api, city, write, form):
     assert write(api, city, if_match=form.format(api.get("city").etag)).status in {200, 204}
 
 
 @in_pairs(form=['"a"', '""', '"a", "b"', "W/{}", 'W/{}, "a"'], write=WRITES)
-def test_a_change_of_another_version_is_rejected(api: Api, city, write: Write, form: str):
+def test_a_change_of_another_version_is_rejected(api, city, write, form):
     before, etag = api.state(), api.get("city").etag
     response = write(api, city, if_match=form.format(etag))
     assert response.status_and_code == (412, "precondition_failed")
@@ -37,7 +37,7 @@ def test_a_change_of_another_version_is_rejected(api: Api, city, write: Write, f
 
 
 @in_pairs(form=["{}", "W/{}", '"a", {}', "*"], write=WRITES)
-def test_a_change_of_an_excluded_version_is_rejected(api: Api, city, write: Write, form: str):
+def test_a_change_of_an_excluded_version_is_rejected(api, city, write, form):
     before, etag = api.state(), api.get("city").etag
     response = write(api, city, if_none_match=form.format(etag))
     assert response.status_and_code == (412, "precondition_failed")
@@ -46,11 +46,11 @@ def test_a_change_of_an_excluded_version_is_rejected(api: Api, city, write: Writ
 
 
 @each_write
-def test_a_change_of_a_version_that_is_not_excluded_succeeds(api: Api, city, write: Write):
+def test_a_change_of_a_version_that_is_not_excluded_succeeds(api, city, write):
     assert write(api, city, if_none_match='"a"').status in {200, 204}
 
 
-def test_an_entity_tag_is_valid_for_one_change(api: Api, city):
+def test_an_entity_tag_is_valid_for_one_change(api, city):
     etag = api.get("city").etag
     assert api.patch("city", {"name": "Town"}, if_match=etag).status == 200
     response = api.patch("city", {"name": "Village"}, if_match=etag)
@@ -58,23 +58,23 @@ def test_an_entity_tag_is_valid_for_one_change(api: Api, city):
     assert api.patch("city", {"name": "Village"}, if_match=response.etag).status == 200
 
 
-def test_the_precondition_applies_even_if_nothing_would_change(api: Api, city):
+def test_the_precondition_applies_even_if_nothing_would_change(api, city):
     assert api.patch("city", {}, if_match='"a"').status == 412
     assert api.patch("city", {}, if_match=api.get("city").etag).status == 200
 
 
 @each_write
-def test_the_entity_tag_of_another_field_does_not_match(api: Api, city, write: Write):
+def test_the_entity_tag_of_another_field_does_not_match(api, city, write):
     assert write(api, city, if_match=api.put("town", CITY).etag).status == 412
 
 
-def test_a_missing_field_gets_404_with_any_precondition(api: Api):
+def test_a_missing_field_gets_404_with_any_precondition(api):
     for expected in ("*", '"a"'):
         assert api.patch("city", {}, if_match=expected).status == 404
         assert api.delete("city", if_match=expected).status == 404
 
 
-def test_a_field_of_another_origin_gets_403_with_any_precondition(api: Api, foreign):
+def test_a_field_of_another_origin_gets_403_with_any_precondition(api, foreign):
     for expected in ("*", '"a"', api.get("shop").etag):
         assert api.patch("shop", {}, if_match=expected).status == 403
         assert api.delete("shop", if_match=expected).status == 403
@@ -87,7 +87,7 @@ def test_a_field_of_another_origin_gets_403_with_any_precondition(api: Api, fore
     ],
     header=["If-Match", "If-None-Match"],
 )
-def test_a_malformed_precondition_is_rejected(api: Api, city, header: str, value: str):
+def test_a_malformed_precondition_is_rejected(api, city, header, value):
     body = '{"recipient_field": {"name": "Town", "data_type": "text"}}'
     before = api.state()
     for method in ("GET", "PATCH", "PUT", "DELETE"):
@@ -97,5 +97,5 @@ def test_a_malformed_precondition_is_rejected(api: Api, city, header: str, value
 
 
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
-def test_a_malformed_precondition_of_the_list_is_rejected(api: Api, header: str):
+def test_a_malformed_precondition_of_the_list_is_rejected(api, header):
     assert api.send("GET", FIELDS, **{header: "a"}).status_and_code == (400, "invalid_parameter")

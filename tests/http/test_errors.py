@@ -39,7 +39,6 @@ from recipient_fields.domain import (
     LastAdministrator,
     LinkNotValid,
     OrganizationChanged,
-    OrganizationId,
     PasswordHashingBusy,
     RecipientFieldsError,
     SignInFailed,
@@ -218,18 +217,16 @@ class TestADefect:
     def client(self, harness: Harness, api: Api) -> Api:
         return harness.client(fields=harness.service_with(Broken())).with_key(api.key)
 
-    def test_gets_an_internal_error(self, client: Api):
+    def test_gets_an_internal_error(self, client):
         statuses = {request: client.send(*request, BODY).status for request in REQUESTS}
         assert statuses == dict.fromkeys(REQUESTS, 500)
         assert client.list().status_and_code == (500, "internal_error")
 
-    def test_is_not_explained_to_the_client(self, client: Api):
+    def test_is_not_explained_to_the_client(self, client):
         content = client.list().content
         assert not any(word in content for word in (b"secret", b"ZeroDivision", b"Broken", b"/tmp"))
 
-    def test_is_logged_with_its_traceback_and_the_request_id(
-        self, client: Api, caplog: pytest.LogCaptureFixture
-    ):
+    def test_is_logged_with_its_traceback_and_the_request_id(self, client, caplog):
         client.list(x_request_id="find-me")
         (record,) = [r for r in caplog.records if r.levelno == logging.ERROR]
         assert "find-me" in record.getMessage()
@@ -237,12 +234,10 @@ class TestADefect:
         assert "ZeroDivisionError" in caplog.text
         assert (client.key or "none") not in caplog.text
 
-    def test_is_logged_with_a_generated_id_if_the_client_sends_none(
-        self, client: Api, caplog: pytest.LogCaptureFixture
-    ):
+    def test_is_logged_with_a_generated_id_if_the_client_sends_none(self, client, caplog):
         assert client.list().error["request_id"] in caplog.text
 
-    def test_does_not_affect_later_requests(self, client: Api):
+    def test_does_not_affect_later_requests(self, client):
         assert client.list().status == 500
         assert client.send("GET", "/readyz").status == 200
 
@@ -263,9 +258,7 @@ class PluginError(RecipientFieldsError):
         (ApiKeyNotFound, (500, "internal_error")),
     ],
 )
-def test_an_error_that_is_not_in_the_table_gets_a_response(
-    harness: Harness, api: Api, error, expected
-):
+def test_an_error_that_is_not_in_the_table_gets_a_response(harness, api, error, expected):
     class Failing:
         def __getattr__(self, name: str):
             raise error
@@ -281,24 +274,24 @@ class TestWhileTheFieldsCanNotBeRead:
     def client(self, harness: Harness, closed, api: Api) -> Api:
         return harness.client(fields=harness.service_with(closed.fields)).with_key(api.key)
 
-    def test_every_request_gets_503(self, client: Api):
+    def test_every_request_gets_503(self, client):
         responses = {request: client.send(*request, BODY) for request in REQUESTS}
         statuses = {request: response.status for request, response in responses.items()}
         assert statuses == dict.fromkeys(REQUESTS, 503)
         assert all(int(each.headers["retry-after"]) > 0 for each in responses.values())
 
-    def test_the_response_does_not_mention_the_storage(self, client: Api):
+    def test_the_response_does_not_mention_the_storage(self, client):
         response = client.list()
         assert response.status_and_code == (503, "service_unavailable")
         assert "closed" not in response.error["message"]
 
-    def test_requests_that_need_no_storage_get_their_usual_response(self, client: Api):
+    def test_requests_that_need_no_storage_get_their_usual_response(self, client):
         assert client.post({"name": " "}).status == 422
         assert client.get("01").status == 404
         assert client.send("OPTIONS", FIELDS).status == 204
 
 
-def test_a_damaged_file_makes_the_service_unavailable(harness: Harness, api: Api, folder: Path):
+def test_a_damaged_file_makes_the_service_unavailable(harness, api, folder):
     broken = Harness.open(f"sqlite:{folder / 'broken.db'}")
     with sqlite3.connect(folder / "broken.db") as connection:
         connection.execute("DROP TABLE recipient_fields")
@@ -335,9 +328,7 @@ class TestAStoredFieldThatBreaksARule:
         return client
 
     @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
-    def test_gets_an_internal_error(
-        self, client: Api, method: str, caplog: pytest.LogCaptureFixture
-    ):
+    def test_gets_an_internal_error(self, client, method, caplog):
         response = client.send(method, f"{FIELDS}/city", BODY)
         assert response.status_and_code == (500, "internal_error")
         assert "details" not in response.error
@@ -345,7 +336,7 @@ class TestAStoredFieldThatBreaksARule:
         assert "UnreadableRow: recipient_fields" in caplog.text
 
 
-def test_a_key_of_a_missing_organization_gets_404(harness: Harness):
+def test_a_key_of_a_missing_organization_gets_404(harness):
     other = Harness.open("memory:")
     bearer = other.client_with_key(other.organization())
     client = harness.client(validator=other.validator).with_key(bearer.key)
@@ -355,19 +346,19 @@ def test_a_key_of_a_missing_organization_gets_404(harness: Harness):
 
 
 @pytest.mark.parametrize("own", ["a", "A-1_2.b", "x" * 64, "0"])
-def test_a_valid_request_id_is_returned(api: Api, own: str):
+def test_a_valid_request_id_is_returned(api, own):
     assert api.list(x_request_id=own).headers["x-request-id"] == own
     assert api.get("missing", x_request_id=own).error["request_id"] == own
 
 
 @pytest.mark.parametrize("own", [None, "", "x" * 65, "a b", "a/b", "ä", "<a>", ["a", "b"]])
-def test_an_invalid_request_id_is_replaced(api: Api, own: object):
+def test_an_invalid_request_id_is_replaced(api, own):
     first, second = (api.list(x_request_id=own).headers["x-request-id"] for _ in range(2))
     assert first != second
     assert own not in [first, second]
     assert "a" not in [first, second]
 
 
-def test_a_rejected_request_does_not_affect_the_next_one(api: Api, bakery: OrganizationId):
+def test_a_rejected_request_does_not_affect_the_next_one(api, bakery):
     assert api.send("POST", FIELDS, "[" * 100).status == 400
     assert api.post({"name": "City", "data_type": "text"}).status == 201

@@ -133,15 +133,13 @@ def send(api: Api, method: str, body: bytes) -> None:
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
 @thoroughly
 @given(document=DOCUMENTS)
-def test_any_document_is_accepted_or_rejected(api: Api, city, method: str, document: object):
+def test_any_document_is_accepted_or_rejected(api, city, method, document):
     send(api, method, json.dumps(document).encode())
 
 
 @thoroughly
 @given(operations=st.lists(OPERATIONS, max_size=3), revision=st.none() | LIKELY_TAGS)
-def test_any_batch_takes_effect_or_not(
-    api: Api, city, operations: list[object], revision: str | None
-):
+def test_any_batch_takes_effect_or_not(api, city, operations, revision):
     before = api.state()
     response = api.apply(*operations, if_revision=revision)
     assert response.status < 500
@@ -155,16 +153,14 @@ def test_any_batch_takes_effect_or_not(
 
 @thoroughly
 @given(document=VALUES)
-def test_any_document_is_a_batch_or_rejected(api: Api, city, document: object):
+def test_any_document_is_a_batch_or_rejected(api, city, document):
     response = api.send("POST", BATCHES, json.dumps(document))
     assert response.status in {400, 422}
 
 
 @thoroughly
 @given(condition=CONDITIONS | VALUES, members=st.dictionaries(CODE_MEMBERS, VALUES, max_size=2))
-def test_any_condition_is_compiled_or_rejected(
-    api: Api, city, condition: object, members: dict[str, object]
-):
+def test_any_condition_is_compiled_or_rejected(api, city, condition, members):
     before = api.state()
     document = {"condition": condition, "esp": "braze", "then": "A", **members}
     assert api.send("POST", CONDITION_COMPILATIONS, json.dumps(document)).status in {200, 400, 422}
@@ -173,9 +169,7 @@ def test_any_condition_is_compiled_or_rejected(
 
 @thoroughly
 @given(content=CONTENT | VALUES, members=st.dictionaries(CODE_MEMBERS, VALUES, max_size=2))
-def test_any_content_is_exported_or_rejected(
-    api: Api, city, content: object, members: dict[str, object]
-):
+def test_any_content_is_exported_or_rejected(api, city, content, members):
     before = api.state()
     document = {"content": content, "esp": "sendgrid", **members}
     assert api.send("POST", CONTENT_EXPORTS, json.dumps(document)).status in {200, 400, 422}
@@ -185,22 +179,20 @@ def test_any_content_is_exported_or_rejected(
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
 @thoroughly
 @given(body=st.binary(max_size=200))
-def test_any_bytes_are_accepted_or_rejected(api: Api, city, method: str, body: bytes):
+def test_any_bytes_are_accepted_or_rejected(api, city, method, body):
     send(api, method, body)
 
 
 @thoroughly
 @given(before=st.integers(0, 70), noise=st.binary(max_size=4), cut=st.integers(0, 4))
-def test_any_damaged_document_is_accepted_or_rejected(
-    api: Api, city, before: int, noise: bytes, cut: int
-):
+def test_any_damaged_document_is_accepted_or_rejected(api, city, before, noise, cut):
     valid = b'{"recipient_field": {"name": "Town", "data_type": "text", "key": "t"}}'
     send(api, "POST", valid[:before] + noise + valid[before + cut :])
 
 
 @thoroughly
 @given(reference=st.text(max_size=20) | st.from_regex(r"[+\-0-9_ ]+"))
-def test_any_reference_is_found_or_not(api: Api, city, reference: str):
+def test_any_reference_is_found_or_not(api, city, reference):
     before = api.state()
     path = f"{FIELDS}/{quote(reference, safe='')}"
     assert api.send("GET", path).status in {200, 404}
@@ -211,7 +203,7 @@ def test_any_reference_is_found_or_not(api: Api, city, reference: str):
 
 @thoroughly
 @given(headers=st.dictionaries(NAMES, LATIN | LIKELY, max_size=4))
-def test_any_headers_are_accepted_or_rejected(api: Api, city, headers: dict[str, str]):
+def test_any_headers_are_accepted_or_rejected(api, city, headers):
     before = api.state()
     body = b'{"recipient_field": {}}'
     assert api.send("PATCH", f"{FIELDS}/city", body, **headers).status < 500
@@ -220,7 +212,7 @@ def test_any_headers_are_accepted_or_rejected(api: Api, city, headers: dict[str,
 
 @thoroughly
 @given(query=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30))
-def test_any_query_is_accepted_or_rejected(api: Api, city, query: str):
+def test_any_query_is_accepted_or_rejected(api, city, query):
     before = api.state()
     assert api.send("GET", f"{FIELDS}?a{query}").status == 400
     assert api.send("GET", f"{FIELDS}?q={query}").status in {200, 400}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
 
@@ -29,18 +28,18 @@ def fail_if_called() -> None:
     raise AssertionError("the storage was checked")
 
 
-def test_liveness_does_not_check_the_storage(harness: Harness):
+def test_liveness_does_not_check_the_storage(harness):
     assert harness.client(check=fail_if_called).send("GET", "/healthz").status == 200
 
 
-def test_a_service_is_ready_while_its_storage_responds(harness: Harness):
+def test_a_service_is_ready_while_its_storage_responds(harness):
     assert harness.client().send("GET", "/readyz").status == 200
     response = harness.client(check=down).send("GET", "/readyz")
     assert response.status_and_code == (503, "service_unavailable")
     assert harness.client(check=down).send("GET", "/healthz").status == 200
 
 
-def test_a_service_is_not_ready_without_the_current_schema(folder: Path):
+def test_a_service_is_not_ready_without_the_current_schema(folder):
     harness = Harness.open(f"sqlite:{folder / 'old.db'}")
     assert harness.client().send("GET", "/readyz").status == 200
     with sqlite3.connect(folder / "old.db") as connection:
@@ -67,24 +66,24 @@ class TestAStorageThatDoesNotRespond:
         yield harness.client(check=CheckWithDeadline(check, timeout=0.05))
         responds.set()
 
-    def test_is_not_ready(self, client: Api):
+    def test_is_not_ready(self, client):
         assert client.send("GET", "/readyz").status_and_code == (503, "service_unavailable")
 
-    def test_delays_no_later_check(self, client: Api):
+    def test_delays_no_later_check(self, client):
         assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
 
-    def test_is_ready_once_it_responds(self, client: Api, responds: Event):
+    def test_is_ready_once_it_responds(self, client, responds):
         assert client.send("GET", "/readyz").status == 503
         responds.set()
         assert 200 in (client.send("GET", "/readyz").status for _ in range(1_000))
 
 
-def test_a_check_that_fails_fails_every_time(harness: Harness):
+def test_a_check_that_fails_fails_every_time(harness):
     client = harness.client(check=CheckWithDeadline(down))
     assert [client.send("GET", "/readyz").status for _ in range(3)] == [503] * 3
 
 
-def test_a_check_with_a_defect_is_an_internal_error(harness: Harness):
+def test_a_check_with_a_defect_is_an_internal_error(harness):
     def defective() -> None:
         raise ZeroDivisionError
 

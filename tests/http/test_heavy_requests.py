@@ -43,7 +43,7 @@ class TestSlots:
     @pytest.mark.parametrize(
         ("threads", "slots"), [(1, 1), (4, 1), (7, 1), (8, 2), (12, 3), (64, 16)]
     )
-    def test_a_quarter_of_the_threads_has_slots(self, take: Take, threads: int, slots: int):
+    def test_a_quarter_of_the_threads_has_slots(self, take, threads, slots):
         heavy = HeavyRequests(threads)
         for number in range(slots):
             take(heavy, OrganizationId(number + 1))
@@ -56,9 +56,7 @@ class TestSlots:
         assert heavy.rejected == 1
 
     @pytest.mark.parametrize(("threads", "share"), [(8, 1), (12, 2), (64, 15)])
-    def test_one_organization_never_has_all_slots_if_there_are_several(
-        self, take: Take, threads, share
-    ):
+    def test_one_organization_never_has_all_slots_if_there_are_several(self, take, threads, share):
         heavy = HeavyRequests(threads)
         for _ in range(share):
             take(heavy, ACME)
@@ -66,7 +64,7 @@ class TestSlots:
             take(heavy, ACME)
         take(heavy, BAKERY)
 
-    def test_the_only_slot_can_be_taken_by_any_organization(self, take: Take):
+    def test_the_only_slot_can_be_taken_by_any_organization(self, take):
         heavy = HeavyRequests(4)
         free = take(heavy, ACME)
         with pytest.raises(RequestRejected):
@@ -76,14 +74,14 @@ class TestSlots:
         with pytest.raises(RequestRejected):
             take(heavy, ACME)
 
-    def test_a_request_that_fails_frees_its_slot(self, take: Take):
+    def test_a_request_that_fails_frees_its_slot(self, take):
         heavy = HeavyRequests(4)
         with suppress(ZeroDivisionError), heavy.request(ACME) as request:
             request.require_slot_above(HEAVY_SIZE, HEAVY)
             raise ZeroDivisionError
         take(heavy, ACME)
 
-    def test_a_request_takes_one_slot_only(self, take: Take):
+    def test_a_request_takes_one_slot_only(self, take):
         heavy = HeavyRequests(8)
         with heavy.request(ACME) as request:
             for _ in range(3):
@@ -91,7 +89,7 @@ class TestSlots:
             take(heavy, BAKERY)
 
     @pytest.mark.parametrize("sizes", [[], [HEAVY_SIZE], [HEAVY_SIZE - 1, 1]])
-    def test_requests_up_to_the_limit_take_no_slot(self, take: Take, sizes: list[int]):
+    def test_requests_up_to_the_limit_take_no_slot(self, take, sizes):
         heavy = HeavyRequests(4)
         take(heavy, BAKERY)
         with heavy.request(ACME) as request:
@@ -103,7 +101,7 @@ class TestSlots:
             request.require_slot_above(HEAVY_SIZE, sizes)
         assert list(sizes) == [2, 3]
 
-    def test_threads_never_take_more_slots_than_there_are(self, take: Take):
+    def test_threads_never_take_more_slots_than_there_are(self, take):
         heavy, most, barrier = HeavyRequests(8), [0], Barrier(8)
         taken: set[int] = set()
 
@@ -131,9 +129,7 @@ class TestSlots:
 
 class TestSlotsOfLargeResponses:
     @pytest.mark.parametrize(("threads", "slots"), [(1, 1), (2, 1), (4, 2), (16, 8)])
-    def test_half_of_the_threads_send_one_response_to_each_organization(
-        self, threads: int, slots: int
-    ):
+    def test_half_of_the_threads_send_one_response_to_each_organization(self, threads, slots):
         heavy = HeavyRequests(threads)
         for number in range(slots):
             heavy.sending.take(OrganizationId(number))
@@ -146,13 +142,13 @@ class TestSlotsOfLargeResponses:
 
         assert heavy.rejected == slots + 1
 
-    def test_heavy_requests_need_other_slots(self, take: Take):
+    def test_heavy_requests_need_other_slots(self, take):
         heavy = HeavyRequests(4)
         heavy.sending.take(ACME)
         take(heavy, ACME)
 
     @pytest.mark.parametrize("times", [1, 2])
-    def test_a_closed_response_frees_its_slot_once(self, times: int):
+    def test_a_closed_response_frees_its_slot_once(self, times):
         freed: list[int] = []
         pieces = ResponsePieces(bytes(300_000), lambda: freed.append(1))
         assert [len(piece) for piece in pieces] == [131_072, 131_072, 37_856]
@@ -162,7 +158,7 @@ class TestSlotsOfLargeResponses:
         assert freed == [1]
 
     @pytest.mark.parametrize("is_started", [False, True])
-    def test_a_response_that_the_host_forgets_frees_its_slot(self, is_started: bool):
+    def test_a_response_that_the_host_forgets_frees_its_slot(self, is_started):
         freed: list[int] = []
         pieces = iter(ResponsePieces(bytes(300_000), lambda: freed.append(1)))
         if is_started:
@@ -217,7 +213,7 @@ class TestUnreadResponses:
         assert response.read() == b"0123456789"
 
     @pytest.mark.parametrize("times", [1, 2])
-    def test_a_closed_response_makes_room(self, times: int):
+    def test_a_closed_response_makes_room(self, times):
         unread = UnreadResponses(max_bytes=25)
         for number in range(10):
             response: Any = unread.open(ACME, bytes([number]) * 10)

@@ -46,9 +46,7 @@ def responses(client: Api, reference: object, **headers: str) -> dict[tuple[str,
     [{}, {"if_match": "*"}, {"if_none_match": "*"}],
     ids=["without a precondition", "if it exists", "if it does not exist"],
 )
-def test_each_response_is_that_of_a_missing_field(
-    api: Api, brewery: Api, other_field: FieldId, headers: dict[str, str]
-):
+def test_each_response_is_that_of_a_missing_field(api, brewery, other_field, headers):
     before = api.state()
     missing = responses(brewery, MISSING, **headers)
     assert responses(brewery, other_field, **headers) == missing
@@ -57,15 +55,13 @@ def test_each_response_is_that_of_a_missing_field(
     assert api.state() == before
 
 
-def test_the_entity_tag_of_the_field_does_not_reveal_it(
-    api: Api, brewery: Api, other_field: FieldId
-):
+def test_the_entity_tag_of_the_field_does_not_reveal_it(api, brewery, other_field):
     etag = api.get(other_field).etag
     known, missing = (brewery.get(one, if_none_match=etag) for one in (other_field, MISSING))
     assert known.without_request_id == missing.without_request_id
 
 
-def test_put_by_its_key_creates_a_field_of_the_caller(api: Api, brewery: Api, other_field: FieldId):
+def test_put_by_its_key_creates_a_field_of_the_caller(api, brewery, other_field):
     before = api.state()
     response = brewery.put("shop", REPLACEMENT)
     assert response.status == 201
@@ -73,16 +69,14 @@ def test_put_by_its_key_creates_a_field_of_the_caller(api: Api, brewery: Api, ot
     assert api.state() == before
 
 
-def test_a_list_has_only_the_fields_of_the_organization(
-    api: Api, brewery: Api, other_field: FieldId
-):
+def test_a_list_has_only_the_fields_of_the_organization(api, brewery, other_field):
     brewery.put("beer", {"name": "Beer", "data_type": "text"})
     assert brewery.list().keys == ["beer"]
     assert api.list().keys == ["shop"]
 
 
 def test_changes_of_another_organization_do_not_change_the_entity_tag_of_a_list(
-    api: Api, brewery: Api, other_field
+    api, brewery, other_field
 ):
     etag = brewery.list().etag
     api.put("beer", {"name": "Beer", "data_type": "text"})

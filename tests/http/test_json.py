@@ -10,7 +10,7 @@ from recipient_fields.application.documents.strict_json import parse_json
 from recipient_fields.entrypoints.http.fields.resources import BatchCollection
 from recipient_fields.entrypoints.http.resource import Resource
 
-from .api import BATCHES, FIELDS, MEGABYTE, Api, enveloped
+from .api import BATCHES, FIELDS, MEGABYTE, enveloped
 from .hostile_bodies import HOSTILE, HOSTILE_BATCHES, lines_of_python
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
@@ -78,7 +78,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
-def test_a_body_that_is_not_json_is_rejected(api: Api, city, body: bytes):
+def test_a_body_that_is_not_json_is_rejected(api, city, body):
     before = api.state()
     for method, path in (("POST", FIELDS), ("PATCH", CITY_PATH), ("PUT", CITY_PATH)):
         response = api.send(method, path, body, content_type="application/json")
@@ -97,31 +97,31 @@ def test_a_body_that_is_not_json_is_rejected(api: Api, city, body: bytes):
     ],
     ids=["32 levels", "of objects", "quoted brackets", "after a quoted quote", "side by side"],
 )
-def test_a_body_nested_32_levels_deep_is_read(api: Api, body: bytes):
+def test_a_body_nested_32_levels_deep_is_read(api, body):
     assert api.send("POST", FIELDS, body).status == 422
 
 
 @pytest.mark.parametrize("number", ["1e308", "-1E+308", "1" + "0" * 308, "1e-999", "0.1e1", "-0"])
-def test_numbers_in_the_range_of_a_double_are_read(api: Api, number: str):
+def test_numbers_in_the_range_of_a_double_are_read(api, number):
     assert api.send("POST", FIELDS, with_value(number)).status in {201, 422}
 
 
-def test_white_space_around_the_document_is_ignored(api: Api):
+def test_white_space_around_the_document_is_ignored(api):
     assert api.send("POST", FIELDS, b"\r\n\t " + VALID + b" \n").status == 201
 
 
-def test_the_name_of_a_member_can_have_escapes(api: Api):
+def test_the_name_of_a_member_can_have_escapes(api):
     body = VALID.replace(b'"name"', rb'"\u006e\u0061\u006d\u0065"')
     assert api.send("POST", FIELDS, body).field["name"] == "City"
 
 
-def test_a_body_of_one_mebibyte_is_read(api: Api):
+def test_a_body_of_one_mebibyte_is_read(api):
     body = VALID + b" " * (MEGABYTE - len(VALID))
     assert api.send("POST", FIELDS, body).status == 201
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "GET", "DELETE"])
-def test_a_body_of_one_byte_more_is_rejected(api: Api, city, method: str):
+def test_a_body_of_one_byte_more_is_rejected(api, city, method):
     before = api.state()
     body = VALID + b" " * (MEGABYTE + 1 - len(VALID))
     path = FIELDS if method == "POST" else f"{FIELDS}/city"
@@ -129,14 +129,14 @@ def test_a_body_of_one_byte_more_is_rejected(api: Api, city, method: str):
     assert api.state() == before
 
 
-def test_a_megabyte_of_members_is_rejected_with_a_response_of_moderate_size(api: Api):
+def test_a_megabyte_of_members_is_rejected_with_a_response_of_moderate_size(api):
     members = {f"m{n}": n for n in range(50_000)}
     response = api.post(members)
     assert response.status_and_code == (422, "validation_failed")
     assert len(response.content) < MEGABYTE
 
 
-def test_a_megabyte_of_combining_marks_is_rejected(api: Api):
+def test_a_megabyte_of_combining_marks_is_rejected(api):
     marks = "\u0315\u0300" * 100_000
     body = json.dumps(
         {"recipient_field": {**CITY, "name": marks, "allowed_values": [marks]}}, ensure_ascii=False
@@ -153,7 +153,7 @@ MAX_TRACED_LINES = 420_000
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_megabyte_of_anything_is_handled_in_few_steps(api: Api, name: str):
+def test_a_megabyte_of_anything_is_handled_in_few_steps(api, name):
     body = HOSTILE[name]()
     assert 0.9 * MEGABYTE < len(body) <= MEGABYTE
 
@@ -170,7 +170,7 @@ MAX_TRACED_LINES_OF_A_BATCH = 4_900_000
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE_BATCHES)
-def test_no_batch_takes_more_steps_than_the_largest_valid_one(api: Api, city, name: str):
+def test_no_batch_takes_more_steps_than_the_largest_valid_one(api, city, name):
     body = HOSTILE_BATCHES[name]()
 
     def send() -> None:
@@ -179,7 +179,7 @@ def test_no_batch_takes_more_steps_than_the_largest_valid_one(api: Api, city, na
     assert lines_of_python(send) < MAX_TRACED_LINES_OF_A_BATCH
 
 
-def test_a_batch_has_at_most_100_000_names_and_values(api: Api):
+def test_a_batch_has_at_most_100_000_names_and_values(api):
     most = api.apply(*[0] * (BatchCollection.max_body_values - 3))
     assert most.error["details"][0]["pointer"] == "/operations"
     more = api.apply(*[0] * (BatchCollection.max_body_values - 2))
@@ -208,7 +208,7 @@ def of_size(unit: bytes, count: int, size: int) -> bytes:
         (b'{"a": "b", "c": [true]}', 6),
     ],
 )
-def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count: int):
+def test_a_body_has_at_most_10_000_names_and_values(api, unit, count):
     most = api.send("POST", FIELDS, of_size(unit, count, Resource.max_body_values))
     assert most.violations == ["/recipient_field/other: unknown_field"]
 
@@ -220,14 +220,14 @@ def test_a_body_has_at_most_10_000_names_and_values(api: Api, unit: bytes, count
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
-def test_9_000_allowed_values_are_reported_as_too_many(api: Api, city, method: str):
+def test_9_000_allowed_values_are_reported_as_too_many(api, city, method):
     path = FIELDS if method == "POST" else CITY_PATH
     response = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 9_000}))
     assert response.violations == ["/recipient_field/allowed_values: too_many_items"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT"])
-def test_every_method_rejects_more_than_10_000_values(api: Api, city, method: str):
+def test_every_method_rejects_more_than_10_000_values(api, city, method):
     before = api.state()
     path = FIELDS if method == "POST" else CITY_PATH
     response = api.send(method, path, enveloped({**CITY, "allowed_values": ["a"] * 100_000}))

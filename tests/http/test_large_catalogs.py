@@ -113,7 +113,7 @@ def send(client: Api, path: str) -> tuple[int, str | None]:
 
 
 @pytest.mark.parametrize("path", [*READS[:-1], *BODIES])
-def test_a_large_catalog_or_page_requires_a_slot(service: Service, path: str):
+def test_a_large_catalog_or_page_requires_a_slot(service, path):
     with service.occupied():
         assert send(service.large, path) == OVERLOADED
         assert send(service.small, path)[0] != 503
@@ -122,13 +122,13 @@ def test_a_large_catalog_or_page_requires_a_slot(service: Service, path: str):
 
 
 @pytest.mark.parametrize("path", [f"{FIELDS}/field_0", f"{HISTORY}?limit=5", READS[-1]])
-def test_small_responses_of_a_large_organization_require_no_slot(service: Service, path: str):
+def test_small_responses_of_a_large_organization_require_no_slot(service, path):
     with service.occupied():
         assert send(service.large, path) == (200, None)
 
 
 def test_the_names_of_a_synced_field_require_a_slot_and_its_conflict_does_not(
-    harness: Harness, service: Service, bakery: OrganizationId
+    harness, service, bakery
 ):
     integrations = harness.core.integrations
     emails = integrations.create_integration(bakery, esp=Esp("braze"), name="Emails").id
@@ -145,9 +145,7 @@ def test_the_names_of_a_synced_field_require_a_slot_and_its_conflict_does_not(
 
 
 @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])
-def test_a_catalog_of_unknown_size_is_heavy_once_it_was_read(
-    harness: Harness, service: Service, path: str
-):
+def test_a_catalog_of_unknown_size_is_heavy_once_it_was_read(harness, service, path):
     """A key validator that is not the storage knows neither the revision nor the size."""
 
     @frozen
@@ -167,7 +165,7 @@ def test_a_catalog_of_unknown_size_is_heavy_once_it_was_read(
 
 
 @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])
-def test_a_cached_response_requires_no_slot(service: Service, path: str):
+def test_a_cached_response_requires_no_slot(service, path):
     before = service.large.send("GET", path)
     with service.occupied():
         assert service.large.send("GET", path).content == before.content
@@ -175,7 +173,7 @@ def test_a_cached_response_requires_no_slot(service: Service, path: str):
         assert service.large.send("GET", path, if_none_match=before.etag).status == 304
 
 
-def test_a_batch_whose_response_finds_no_slot_stores_nothing(service: Service):
+def test_a_batch_whose_response_finds_no_slot_stores_nothing(service):
     before = service.large.state()
     with service.occupied():
         assert service.large.apply(*UPDATES).status_and_code == OVERLOADED
@@ -185,21 +183,21 @@ def test_a_batch_whose_response_finds_no_slot_stores_nothing(service: Service):
     assert service.large.apply(*UPDATES).status == 200
 
 
-def test_other_writes_require_no_slot(service: Service):
+def test_other_writes_require_no_slot(service):
     with service.occupied():
         assert service.large.patch("field_0", {"insertable": False}).status == 200
         assert service.large.post({"name": "More", "data_type": "text"}).status == 201
         assert service.large.delete("more").status == 204
 
 
-def test_a_check_with_a_large_body_requires_a_slot(service: Service):
+def test_a_check_with_a_large_body_requires_a_slot(service):
     small = json.dumps({"recipients": [{}]})
     with service.occupied():
         for body, expected in ((small.ljust(65_536), 200), (small.ljust(65_537), 503)):
             assert service.small.send("POST", RECIPIENT_CHECKS, body).status == expected
 
 
-def test_a_repeated_page_of_history_is_rejected_before_it_is_read(service: Service):
+def test_a_repeated_page_of_history_is_rejected_before_it_is_read(service):
     with service.occupied():
         assert send(service.large, f"{HISTORY}?limit=1000") == OVERLOADED
         assert send(service.large, f"{HISTORY}?limit=1") == OVERLOADED
@@ -207,7 +205,7 @@ def test_a_repeated_page_of_history_is_rejected_before_it_is_read(service: Servi
     assert send(service.large, f"{HISTORY}?limit=1") == (200, None)
 
 
-def test_a_page_of_history_ends_before_8_mebibytes(harness: Harness, service: Service):
+def test_a_page_of_history_ends_before_8_mebibytes(harness, service):
     for insertable in (False, True, False, True):
         changes = [{**update, "recipient_field": {"insertable": insertable}} for update in UPDATES]
         assert service.large.apply(*changes).status == 200
@@ -226,9 +224,7 @@ def test_a_page_of_history_ends_before_8_mebibytes(harness: Harness, service: Se
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_large_response_is_a_file_if_the_host_has_a_wrapper(
-    harness: Harness, service: Service, method: str
-):
+def test_a_large_response_is_a_file_if_the_host_has_a_wrapper(harness, service, method):
     wrapped = []
 
     def wrap(file: Any, block_size: int) -> FileWrapper:
@@ -270,7 +266,7 @@ def without_wrapper(service: Service, api: Api, path: str, **headers: str) -> Re
 
 
 @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}?limit=1000", RECIPIENT_SCHEMA])
-def test_a_host_without_a_wrapper_sends_pieces(service: Service, path: str):
+def test_a_host_without_a_wrapper_sends_pieces(service, path):
     listed = service.large.send("GET", path)
     for _ in range(3):
         response = without_wrapper(service, service.large, path)
@@ -279,7 +275,7 @@ def test_a_host_without_a_wrapper_sends_pieces(service: Service, path: str):
         assert response.headers["etag"] == listed.etag
 
 
-def test_a_host_without_a_wrapper_sends_one_large_response_to_an_organization(service: Service):
+def test_a_host_without_a_wrapper_sends_one_large_response_to_an_organization(service):
     etag = service.large.list().etag
     with unfinished(service, service.large, FIELDS):
         rejected = without_wrapper(service, service.large, f"{FIELDS}?limit=1000")
@@ -295,7 +291,7 @@ def test_a_host_without_a_wrapper_sends_one_large_response_to_an_organization(se
 
 
 def test_another_organization_receives_a_large_response_from_a_host_without_a_wrapper(
-    harness: Harness, service: Service
+    harness, service
 ):
     other = harness.organization("Cafe")
     for number in range(LARGE):
@@ -305,7 +301,7 @@ def test_another_organization_receives_a_large_response_from_a_host_without_a_wr
         assert without_wrapper(service, cafe, FIELDS).status_code == 200
 
 
-def test_a_batch_is_never_rejected_after_it_was_stored(service: Service):
+def test_a_batch_is_never_rejected_after_it_was_stored(service):
     """Because its response has less than 1 MiB if the host has no wrapper."""
     with unfinished(service, service.large, FIELDS):
         response = TestClient(service.app).simulate_post(
@@ -318,9 +314,7 @@ def test_a_batch_is_never_rejected_after_it_was_stored(service: Service):
     assert "preference-applied" not in service.large.apply(*UPDATES).headers
 
 
-def test_a_change_is_never_rejected_after_it_was_stored(
-    harness: Harness, service: Service, bakery: OrganizationId
-):
+def test_a_change_is_never_rejected_after_it_was_stored(harness, service, bakery):
     """Earlier versions stored fields of more than 1 MiB."""
     rockets = [f"{number:04}" + "\N{ROCKET}" * 251 for number in range(MAX_ALLOWED_VALUES)]
     stored = a_definition(

@@ -24,9 +24,9 @@ from recipient_fields.domain import (
 )
 from recipient_fields.entrypoints.http.client_addresses import ClientAddresses
 from recipient_fields.entrypoints.http.request_log import RequestLog
-from recipient_fields.entrypoints.service.log import LineFormatter, json_formatter, text_formatter
+from recipient_fields.entrypoints.service.log import json_formatter, text_formatter
 
-from .api import BATCHES, FIELDS, Api
+from .api import BATCHES, FIELDS
 from .conftest import Harness
 
 STORAGES = ("memory",)
@@ -55,9 +55,7 @@ def requests(log: Log) -> list[dict[str, Any]]:
     return [line for line in log() if line["logger"] == "recipient_fields.requests"]
 
 
-def test_a_request_is_one_line_with_its_key_route_and_status(
-    api: Api, bakery: OrganizationId, log: Log
-):
+def test_a_request_is_one_line_with_its_key_route_and_status(api, bakery, log):
     api.get("city", x_request_id="find-me")
 
     (line,) = log()
@@ -76,9 +74,7 @@ def test_a_request_is_one_line_with_its_key_route_and_status(
     }
 
 
-def test_a_token_of_another_issuer_in_the_request_id_is_not_logged(
-    harness: Harness, bakery: OrganizationId, log: Log
-):
+def test_a_token_of_another_issuer_in_the_request_id_is_not_logged(harness, bakery, log):
     """Such a token has no form by which it could be recognized."""
 
     class AcceptsEveryKey:
@@ -92,7 +88,7 @@ def test_a_token_of_another_issuer_in_the_request_id_is_not_logged(
     assert [line["request_id"] for line in requests(log)] == ["[API key]", "another"]
 
 
-def test_the_log_and_the_response_have_the_same_request_id(api: Api, log: Log):
+def test_the_log_and_the_response_have_the_same_request_id(api, log):
     responses = [api.list(), api.get("missing"), api.send("GET", "/nothing")]
 
     assert [line["request_id"] for line in log()] == [r.headers["x-request-id"] for r in responses]
@@ -113,7 +109,7 @@ def test_the_log_and_the_response_have_the_same_request_id(api: Api, log: Log):
     ],
 )
 def test_the_log_has_the_template_of_the_route_and_only_known_methods(
-    api: Api, log: Log, method: str, path: str, expected: tuple[str, str, int]
+    api, log, method, path, expected
 ):
     api.send(method, path, content_type=None)
 
@@ -142,9 +138,7 @@ def rejected(harness: Harness, bakery: OrganizationId) -> dict[str, tuple[str | 
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_the_line_of_a_401_has_its_reason_and_the_id_of_a_known_key(
-    harness: Harness, rejected: dict[str, tuple[str | None, int | None]], log: Log, reason: str
-):
+def test_the_line_of_a_401_has_its_reason_and_the_id_of_a_known_key(harness, rejected, log, reason):
     header, key_id = rejected[reason]
     harness.client().list(authorization=header)
 
@@ -157,9 +151,7 @@ def test_the_line_of_a_401_has_its_reason_and_the_id_of_a_known_key(
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Basic dTpw", "Bearer a b", "Bearer null", ["Bearer a", "Bearer b"]]
 )
-def test_a_header_that_holds_no_api_key_is_malformed(
-    harness: Harness, log: Log, header: str | list[str]
-):
+def test_a_header_that_holds_no_api_key_is_malformed(harness, log, header):
     harness.client().list(authorization=header)
 
     (line,) = requests(log)
@@ -179,7 +171,7 @@ def test_a_header_that_holds_no_api_key_is_malformed(
     ],
 )
 def test_the_line_of_a_401_has_the_route_that_a_valid_key_would_have_reached(
-    harness: Harness, api: Api, log: Log, method: str, path: str, route: str
+    harness, api, log, method, path, route
 ):
     harness.client().send(method, path, content_type=None)
     api.send(method, path, content_type=None)
@@ -190,7 +182,7 @@ def test_the_line_of_a_401_has_the_route_that_a_valid_key_would_have_reached(
     assert "secret" not in str(rejected)
 
 
-def test_only_the_line_of_a_401_has_a_reason(api: Api, reader: Api, log: Log):
+def test_only_the_line_of_a_401_has_a_reason(api, reader, log):
     api.list()
     api.get("missing")
     reader.post({"name": "City", "data_type": "text"})
@@ -200,7 +192,7 @@ def test_only_the_line_of_a_401_has_a_reason(api: Api, reader: Api, log: Log):
     ]
 
 
-def test_the_key_id_can_be_any_id_that_the_validator_returns(harness: Harness, log: Log):
+def test_the_key_id_can_be_any_id_that_the_validator_returns(harness, log):
     class RejectsAsExpired:
         def validate(self, _presented: str, /) -> Rejection:
             return Rejection(RejectionReason.EXPIRED, "backend")
@@ -211,7 +203,7 @@ def test_the_key_id_can_be_any_id_that_the_validator_returns(harness: Harness, l
     assert (line["status"], line["reason"], line["key_id"]) == (401, "expired", "backend")
 
 
-def test_if_a_validator_returns_none_the_line_has_no_reason(harness: Harness, log: Log):
+def test_if_a_validator_returns_none_the_line_has_no_reason(harness, log):
     class ReturnsNone:
         def validate(self, _presented: str, /) -> None:
             return None
@@ -223,9 +215,7 @@ def test_if_a_validator_returns_none_the_line_has_no_reason(harness: Harness, lo
     assert "reason" not in line
 
 
-def test_every_line_has_the_address_of_the_client_if_that_is_configured(
-    harness: Harness, api: Api, log: Log
-):
+def test_every_line_has_the_address_of_the_client_if_that_is_configured(harness, api, log):
     without_addresses = RequestLog()
     with_addresses = RequestLog(client_addresses=ClientAddresses((ip_network("127.0.0.0/8"),)))
     for request_log in (without_addresses, with_addresses):
@@ -247,7 +237,7 @@ def test_every_line_has_the_address_of_the_client_if_that_is_configured(
     assert (api.key or "")[8:-8] not in str(lines)
 
 
-def test_successful_probes_are_logged_at_debug_and_failed_ones_at_info(harness: Harness, log: Log):
+def test_successful_probes_are_logged_at_debug_and_failed_ones_at_info(harness, log):
     def down() -> None:
         raise StorageUnavailable("down")
 
@@ -261,7 +251,7 @@ def test_successful_probes_are_logged_at_debug_and_failed_ones_at_info(harness: 
     ]
 
 
-def test_a_storage_failure_is_logged_with_the_request_id(harness: Harness, api: Api, log: Log):
+def test_a_storage_failure_is_logged_with_the_request_id(harness, api, log):
     class Down:
         def __getattr__(self, name: str):
             raise StorageUnavailable("the disk is full")
@@ -285,7 +275,7 @@ class RaisesWithASecret:
 
 @pytest.mark.parametrize("formatter", [json_formatter(), text_formatter(colors=False)])
 def test_an_unexpected_error_is_logged_with_its_traceback_and_without_values(
-    harness: Harness, api: Api, caplog: pytest.LogCaptureFixture, formatter: LineFormatter
+    harness, api, caplog, formatter
 ):
     client = harness.client(fields=harness.service_with(RaisesWithASecret())).with_key(api.key)
     client.list(x_request_id="find-me")
@@ -298,7 +288,7 @@ def test_an_unexpected_error_is_logged_with_its_traceback_and_without_values(
     assert "a secret" not in line
 
 
-def test_a_traceback_is_on_the_line_of_its_error(harness: Harness, api: Api, log: Log):
+def test_a_traceback_is_on_the_line_of_its_error(harness, api, log):
     harness.client(fields=harness.service_with(RaisesWithASecret())).with_key(api.key).list()
 
     error, line = log()
@@ -306,7 +296,7 @@ def test_a_traceback_is_on_the_line_of_its_error(harness: Harness, api: Api, log
     assert line["request_id"] in error["event"]
 
 
-def test_a_key_is_not_logged_wherever_a_client_puts_it(api: Api, log: Log):
+def test_a_key_is_not_logged_wherever_a_client_puts_it(api, log):
     key = api.key or ""
     api.list(x_request_id=key)
     api.list(authorization=key)

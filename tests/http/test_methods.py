@@ -20,11 +20,9 @@ from .api import (
     INTEGRATIONS,
     RECIPIENT_CHECKS,
     RECIPIENT_SCHEMA,
-    Api,
     ApiResponse,
     assert_contract,
 )
-from .conftest import Harness
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
 
@@ -52,13 +50,13 @@ each_read = pytest.mark.parametrize("path", READS)
 
 
 @pytest.mark.parametrize("path", ALLOWED)
-def test_options_lists_the_methods(api: Api, path: str):
+def test_options_lists_the_methods(api, path):
     response = api.send("OPTIONS", path)
     assert (response.status, response.headers["allow"]) == (204, ALLOWED[path])
 
 
 @pytest.mark.parametrize("path", ALLOWED)
-def test_a_method_that_the_resource_does_not_have_is_rejected(api: Api, city, path: str):
+def test_a_method_that_the_resource_does_not_have_is_rejected(api, city, path):
     before = api.state()
     for method in set(METHODS) - set(ALLOWED[path].split(", ")):
         response = api.send(method, path, "{}" if method in {"POST", "PUT", "PATCH"} else "")
@@ -68,9 +66,7 @@ def test_a_method_that_the_resource_does_not_have_is_rejected(api: Api, city, pa
 
 
 @in_pairs(path=ALLOWED.keys(), method=["BREW", "PROPFIND", "get", "CONNECT", "QUERY", "__init__"])
-def test_an_unknown_method_is_rejected_in_the_same_way(
-    harness: Harness, api: Api, method: str, path: str
-):
+def test_an_unknown_method_is_rejected_in_the_same_way(harness, api, method, path):
     # The validator of the test client warns about unknown methods.
     environ = testing.create_environ(path, headers={"Authorization": f"Bearer {api.key}"})
     environ["REQUEST_METHOD"] = method
@@ -84,7 +80,7 @@ def test_an_unknown_method_is_rejected_in_the_same_way(
 
 
 @pytest.mark.parametrize("path", [*READS, "/healthz", "/readyz"])
-def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
+def test_head_has_the_headers_of_get_and_no_body(api, city, path):
     got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
     assert (head.status, head.headers, head.content) == (200, got.headers, b"")
 
@@ -92,13 +88,13 @@ def test_head_has_the_headers_of_get_and_no_body(api: Api, city, path: str):
 @pytest.mark.parametrize(
     "path", ["/nothing", f"{FIELDS}/missing", f"{FIELDS}?a=1", "/api/v1/a", f"{FIELDS}/1/restore"]
 )
-def test_head_is_rejected_if_get_is(api: Api, path: str):
+def test_head_is_rejected_if_get_is(api, path):
     got, head = (api.send(method, path, x_request_id="one") for method in ("GET", "HEAD"))
     assert (head.status, head.headers) == (got.status, got.headers)
 
 
 @each_read
-def test_a_current_entity_tag_gets_304(api: Api, city, path: str):
+def test_a_current_entity_tag_gets_304(api, city, path):
     etag = api.send("GET", path).etag
     for form in ("{}", "W/{}", '"a", {}', '{},W/"b"', '"a" ,\t{}', "*"):
         for method in ("GET", "HEAD"):
@@ -108,9 +104,7 @@ def test_a_current_entity_tag_gets_304(api: Api, city, path: str):
 
 
 @each_read
-def test_a_read_needs_a_key_and_accepts_its_own_parameters_and_media_type_only(
-    api: Api, city, path: str
-):
+def test_a_read_needs_a_key_and_accepts_its_own_parameters_and_media_type_only(api, city, path):
     for key in (None, UNKNOWN_KEY):
         for method in ("GET", "OPTIONS"):
             response = api.with_key(key).send(method, path)
@@ -122,12 +116,12 @@ def test_a_read_needs_a_key_and_accepts_its_own_parameters_and_media_type_only(
 
 
 @pytest.mark.parametrize("header", ["x_http_method_override", "x_http_method", "x_method_override"])
-def test_a_method_can_not_be_overridden(api: Api, city, header: str):
+def test_a_method_can_not_be_overridden(api, city, header):
     assert api.send("GET", f"{FIELDS}/city", **{header: "DELETE"}).status == 200
     assert api.list().fields == [city]
 
 
-def test_there_is_no_cors(api: Api):
+def test_there_is_no_cors(api):
     for method in ("GET", "OPTIONS"):
         response = api.send(
             method, FIELDS, origin="https://example.com", access_control_request_method="GET"
@@ -135,7 +129,7 @@ def test_there_is_no_cors(api: Api):
         assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-def test_liveness_and_readiness_need_no_key_and_reveal_no_secret(harness: Harness):
+def test_liveness_and_readiness_need_no_key_and_reveal_no_secret(harness):
     for path in ("/healthz", "/readyz"):
         response = harness.client().send("GET", path)
         assert response.status == 200

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import suppress
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -12,7 +11,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.application import Core, Pooled, Storage
+from recipient_fields.application import Core, Pooled
 from recipient_fields.domain import (
     API,
     InvalidField,
@@ -76,7 +75,7 @@ def scrape(metrics: Metrics) -> bytes:
     return content
 
 
-def test_requests_are_counted_by_route_method_and_status(client: Api, metrics: Metrics):
+def test_requests_are_counted_by_route_method_and_status(client, metrics):
     client.list()
     client.list()
     client.get("missing")
@@ -89,7 +88,7 @@ def test_requests_are_counted_by_route_method_and_status(client: Api, metrics: M
     }
 
 
-def test_the_duration_of_requests_is_reported_per_route(client: Api, metrics: Metrics):
+def test_the_duration_of_requests_is_reported_per_route(client, metrics):
     client.list()
     client.get("missing")
 
@@ -101,7 +100,7 @@ def test_the_duration_of_requests_is_reported_per_route(client: Api, metrics: Me
     assert shown["request_seconds_bucket", "5.0", FIELDS] == 1
 
 
-def test_clients_can_not_create_time_series(client: Api, metrics: Metrics):
+def test_clients_can_not_create_time_series(client, metrics):
     def send_requests(salt: str) -> None:
         client.send("GET", f"/{salt}")
         client.send("GET", f"{FIELDS}/{salt}")
@@ -120,9 +119,7 @@ def test_clients_can_not_create_time_series(client: Api, metrics: Metrics):
     assert ("requests_total", "other", FIELDS, "405") in before
 
 
-def test_key_validations_are_counted_by_their_result(
-    harness: Harness, client: Api, metrics: Metrics, closed: Storage
-):
+def test_key_validations_are_counted_by_their_result(harness, client, metrics, closed):
     client.list()
     client.list(authorization="Bearer wrong")
     client.list(authorization=None)
@@ -137,7 +134,7 @@ def test_key_validations_are_counted_by_their_result(
     assert results == {"valid": 1, "refused": 1, "unavailable": 1}
 
 
-def test_results_that_have_not_occurred_are_reported_as_0(client: Api, metrics: Metrics):
+def test_results_that_have_not_occurred_are_reported_as_0(client, metrics):
     shown = samples(metrics)
 
     assert {shown["key_validations_total", r] for r in ("valid", "refused", "unavailable")} == {0}
@@ -161,7 +158,7 @@ class Frozen(Exception):
     """An error of a driver."""
 
 
-def test_storage_errors_are_counted_by_their_cause(harness: Harness, client: Api, metrics: Metrics):
+def test_storage_errors_are_counted_by_their_cause(harness, client, metrics):
     for error in (caused(StorageUnavailable("x"), Frozen()), StorageUnavailable("y")):
         service = harness.service_with(failing(error))
         measured_client(harness, metrics, fields=service).with_key(client.key).list()
@@ -171,9 +168,7 @@ def test_storage_errors_are_counted_by_their_cause(harness: Harness, client: Api
     assert shown["storage_errors_total", "StorageUnavailable"] == 1
 
 
-def test_storage_errors_of_the_key_check_are_counted(
-    harness: Harness, client: Api, metrics: Metrics, folder: Path
-):
+def test_storage_errors_of_the_key_check_are_counted(harness, client, metrics, folder):
     broken = Harness.open(f"sqlite:{folder / 'broken.db'}")
     with sqlite3.connect(folder / "broken.db") as connection:
         connection.execute("DROP TABLE api_keys")
@@ -184,9 +179,7 @@ def test_storage_errors_of_the_key_check_are_counted(
     assert samples(metrics)["storage_errors_total", "OperationalError"] == 1
 
 
-def test_input_that_only_the_storage_rejects_is_counted(
-    harness: Harness, client: Api, metrics: Metrics
-):
+def test_input_that_only_the_storage_rejects_is_counted(harness, client, metrics):
     violation = Violation(Rule.TOO_LONG, "PostgreSQL can't store this value.")
     error = caused(InvalidField([violation]), Frozen())
     client = measured_client(
@@ -198,7 +191,7 @@ def test_input_that_only_the_storage_rejects_is_counted(
     assert samples(metrics)["input_stopped_by_storage_total",] == 1
 
 
-def test_input_that_is_rejected_earlier_is_not_counted(client: Api, metrics: Metrics):
+def test_input_that_is_rejected_earlier_is_not_counted(client, metrics):
     assert client.post({"name": "City", "data_type": "text", "key": "city"}).status == 201
     for members in (
         {"name": "\x00", "data_type": "text"},
@@ -215,7 +208,7 @@ def test_input_that_is_rejected_earlier_is_not_counted(client: Api, metrics: Met
     assert samples(metrics)["input_stopped_by_storage_total",] == 0
 
 
-def test_the_server_and_the_pool_are_read_at_each_scrape(metrics: Metrics):
+def test_the_server_and_the_pool_are_read_at_each_scrape(metrics):
     class Host:
         connections, in_flight, shed, refused = 7, 1, 2, 3
 
@@ -239,7 +232,7 @@ def test_the_server_and_the_pool_are_read_at_each_scrape(metrics: Metrics):
     assert {state: shown["pool", state] for state in pool.use} == pool.use
 
 
-def test_heavy_requests_and_interrupted_responses_are_counted(metrics: Metrics):
+def test_heavy_requests_and_interrupted_responses_are_counted(metrics):
     heavy, unread = HeavyRequests(), UnreadResponses(max_bytes=1)
     metrics.watch_large_responses(heavy, unread)
     organization = OrganizationId(1)
@@ -255,7 +248,7 @@ def test_heavy_requests_and_interrupted_responses_are_counted(metrics: Metrics):
     assert shown["responses_interrupted_total",] == 2
 
 
-def test_the_postgresql_storage_reports_its_connections(emptied_database: str, postgresql: Storage):
+def test_the_postgresql_storage_reports_its_connections(emptied_database, postgresql):
     assert isinstance(postgresql, PostgresStorage)
     assert isinstance(postgresql, Pooled)
     harness = Harness(postgresql)
@@ -274,12 +267,12 @@ def test_the_postgresql_storage_reports_its_connections(emptied_database: str, p
     assert use["waiting"] == 0
 
 
-def test_other_storages_do_not_report_connections(storage: Storage, closed: Storage):
+def test_other_storages_do_not_report_connections(storage, closed):
     assert not isinstance(storage, Pooled)
     assert not isinstance(closed, Pooled)
 
 
-def test_each_service_has_its_own_metrics(client: Api, metrics: Metrics):
+def test_each_service_has_its_own_metrics(client, metrics):
     client.list()
 
     assert len(samples(Metrics())) < len(samples(metrics))

@@ -169,7 +169,7 @@ def send(harness: Harness, bakery: OrganizationId, city) -> Callable[[RequestDra
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_without_a_fault_the_request_succeeds(send, method: str):
+def test_without_a_fault_the_request_succeeds(send, method):
     assert send(well_formed(method)).status < 300
 
 
@@ -177,14 +177,14 @@ def test_without_a_fault_the_request_succeeds(send, method: str):
     ("method", "fault"),
     [(m, name) for name, fault in FAULTS.items() for m in fault.methods.split()],
 )
-def test_each_fault_has_its_own_error(send, method: str, fault: str):
+def test_each_fault_has_its_own_error(send, method, fault):
     draft = well_formed(method)
     FAULTS[fault].apply(draft)
     assert send(draft).status_and_code == FAULTS[fault].error
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_first_of_two_faults_is_reported(send, api: Api, method: str):
+def test_the_first_of_two_faults_is_reported(send, api, method):
     before, reported = api.state(), {}
     faults = [name for name, fault in FAULTS.items() if method in fault.methods.split()]
     exclusive = ("existence", "origin")  # A missing field has no origin.
@@ -202,7 +202,7 @@ def test_the_first_of_two_faults_is_reported(send, api: Api, method: str):
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-def test_the_types_of_values_are_checked_after_the_precondition(send, method: str):
+def test_the_types_of_values_are_checked_after_the_precondition(send, method):
     draft = well_formed(method)
     draft.members["allowed_values"] = [1]
     assert send(draft).violations == ["/recipient_field/allowed_values/0: type"]
@@ -214,15 +214,13 @@ def test_the_types_of_values_are_checked_after_the_precondition(send, method: st
     assert send(draft).status_and_code == (404, "not_found")
 
 
-def test_on_a_free_key_the_precondition_is_checked_before_read_only_members(api: Api):
+def test_on_a_free_key_the_precondition_is_checked_before_read_only_members(api):
     members = {"name": "City", "data_type": "text", "source": "manual"}
     assert api.put("city", members, if_match="*").status_and_code == (412, "precondition_failed")
     assert api.put("city", members).violations == ["/recipient_field/source: read_only"]
 
 
-def test_a_taken_key_is_reported_before_the_limit(
-    harness: Harness, api: Api, bakery: OrganizationId, city
-):
+def test_a_taken_key_is_reported_before_the_limit(harness, api, bakery, city):
     limited = Harness(harness.storage, harness.clock, limit=1).client_with_key(bakery)
     again = {"name": "City", "data_type": "text"}
     assert limited.post(again).status_and_code == (409, "key_already_exists")
@@ -241,18 +239,18 @@ def unvalidated(harness: Harness, api: Api) -> Api:
     return harness.client(validator=UnavailableValidator()).with_key(api.key)
 
 
-def test_the_size_is_checked_before_the_api_key(unvalidated: Api):
+def test_the_size_is_checked_before_the_api_key(unvalidated):
     response = unvalidated.send("POST", FIELDS, " " * (MAX_BODY_SIZE + 1))
     assert response.status_and_code == (413, "payload_too_large")
 
 
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", f"{FIELDS}/", f"{FIELDS}/a%2Fb"])
-def test_if_keys_can_not_be_validated_no_route_is_revealed(unvalidated: Api, path: str):
+def test_if_keys_can_not_be_validated_no_route_is_revealed(unvalidated, path):
     assert unvalidated.send("GET", path).status_and_code == (503, "api_key_validation_unavailable")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "TRACE"])
-def test_without_a_key_no_route_is_revealed(harness: Harness, method: str):
+def test_without_a_key_no_route_is_revealed(harness, method):
     client = harness.client()
     expected = client.send(method, FIELDS).without_request_id
     paths = ("/api/", "/api/v1/nothing", f"{FIELDS}/", f"{FIELDS}/a%2Fb")

@@ -8,8 +8,7 @@ import pytest
 from attrs import frozen
 from falcon.testing import TestClient
 
-from .api import FIELDS, Api, enveloped
-from .conftest import Harness
+from .api import FIELDS, enveloped
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
 
@@ -36,7 +35,7 @@ VERBS = ("GET", "HEAD", "PATCH", "PUT", "DELETE")
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_text_that_only_resembles_an_id_is_not_found(api: Api, city, verb: str):
+def test_text_that_only_resembles_an_id_is_not_found(api, city, verb):
     assert city["id"] == 1  # A lenient parser would find this field for some of them.
     before = api.state()
     statuses = {text: api.send(verb, f"{FIELDS}/{text}", BODY).status for text in NO_IDS}
@@ -53,14 +52,14 @@ class FailsIfCalled:
 
 
 @pytest.mark.parametrize("verb", ["GET", "HEAD", "PATCH", "DELETE"])
-def test_impossible_ids_and_keys_do_not_reach_the_storage(harness: Harness, api: Api, verb: str):
+def test_impossible_ids_and_keys_do_not_reach_the_storage(harness, api, verb):
     client = harness.client(fields=harness.service_with(FailsIfCalled())).with_key(api.key)
     texts = [*NO_IDS, "City", "type", "%00", "a" * 64]
     statuses = {text: client.send(verb, f"{FIELDS}/{text}", BODY).status for text in texts}
     assert statuses == dict.fromkeys(texts, 404)
 
 
-def test_other_paths_are_not_found(api: Api, city):
+def test_other_paths_are_not_found(api, city):
     before = api.state()
     for verb in (*VERBS, "POST", "OPTIONS"):
         statuses = {path: api.send(verb, path, BODY).status for path in NO_ROUTES}
@@ -68,17 +67,17 @@ def test_other_paths_are_not_found(api: Api, city):
     assert api.state() == before
 
 
-def test_a_trailing_slash_is_named(api: Api):
+def test_a_trailing_slash_is_named(api):
     message = api.send("GET", f"{FIELDS}/").error["message"]
     assert message == "The path must not end with a slash. Remove it."
 
 
 @pytest.mark.parametrize("path", [f"/{FIELDS}", "/nothing", "/", "/healthz%2F"])
-def test_other_paths_outside_of_the_api_get_404_without_a_key(harness: Harness, path: str):
+def test_other_paths_outside_of_the_api_get_404_without_a_key(harness, path):
     assert harness.client().send("GET", path).status_and_code == (404, "not_found")
 
 
-def test_a_path_can_be_percent_encoded(api: Api, city):
+def test_a_path_can_be_percent_encoded(api, city):
     assert api.get("%63ity").field == city
     assert api.send("GET", "/%61pi/v1/recipient%5Ffields/city").field == city
 
@@ -96,9 +95,7 @@ def test_a_path_can_be_percent_encoded(api: Api, city):
         ("http://example.com/healthz%2f", 404),
     ],
 )
-def test_the_path_is_checked_as_sent_if_the_server_provides_it(
-    harness: Harness, sent: str, status: int
-):
+def test_the_path_is_checked_as_sent_if_the_server_provides_it(harness, sent, status):
     query = sent.partition("?")[2]
     get = TestClient(harness.app()).simulate_get
     for name in ("REQUEST_URI", "RAW_URI"):
@@ -107,7 +104,7 @@ def test_the_path_is_checked_as_sent_if_the_server_provides_it(
 
 
 @pytest.mark.parametrize("path", [f"{FIELDS}?", f"{FIELDS}/city?", "/healthz?", "/readyz?"])
-def test_an_empty_query_is_ignored(api: Api, city, path: str):
+def test_an_empty_query_is_ignored(api, city, path):
     assert api.send("GET", path).status == 200
 
 
@@ -123,14 +120,14 @@ def test_an_empty_query_is_ignored(api: Api, city, path: str):
         ("GET", "/readyz"),
     ],
 )
-def test_an_unknown_parameter_is_rejected(api: Api, city, verb: str, path: str):
+def test_an_unknown_parameter_is_rejected(api, city, verb, path):
     before = api.state()
     for query in ("nonsense=1", "nonsense", "Source=api", "a=1&a=1", "%FF=%FF"):
         assert api.send(verb, f"{path}?{query}", BODY).status == 400
     assert api.state() == before
 
 
-def test_the_rejection_of_a_parameter_repeats_its_name_and_not_its_value(api: Api):
+def test_the_rejection_of_a_parameter_repeats_its_name_and_not_its_value(api):
     response = api.send("GET", f"{FIELDS}?zanzibar=okapi")
     assert response.status_and_code == (400, "invalid_parameter")
     assert "`zanzibar`" in response.error["message"]

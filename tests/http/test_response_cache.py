@@ -25,8 +25,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.responses import ReadResponse, ResponseCache
 
-from .api import FIELDS, Api
-from .conftest import Harness
+from .api import FIELDS
 
 BAKERY, BREWERY = OrganizationId(1), OrganizationId(2)
 LIST = ReadResponse("1-1", b"[]")
@@ -158,7 +157,7 @@ class FailsIfCalled:
 
 class TestService:
     @pytest.mark.parametrize("path", [FIELDS, f"{FIELDS}/city", f"{FIELDS}?limit=1&sort=-id"])
-    def test_an_unchanged_catalog_is_not_read_again(self, harness: Harness, api: Api, city, path):
+    def test_an_unchanged_catalog_is_not_read_again(self, harness, api, city, path):
         fields = Delegate(harness.storage.fields)
         client = harness.client(fields=harness.service_with(fields)).with_key(api.key)
         first = client.send("GET", path)
@@ -168,9 +167,7 @@ class TestService:
         assert {**again.headers, "x-request-id": ""} == {**first.headers, "x-request-id": ""}
         assert client.send("GET", path, if_none_match=first.etag).status == 304
 
-    def test_a_change_through_any_channel_is_visible_at_once(
-        self, harness: Harness, api: Api, bakery
-    ):
+    def test_a_change_through_any_channel_is_visible_at_once(self, harness, api, bakery):
         shop = harness.add_field(bakery, ADMINISTRATOR)
         integrations = harness.core.integrations
         audience = integrations.create_integration(bakery, esp=Esp("mailchimp"), name="List")
@@ -196,7 +193,7 @@ class TestService:
                 f.id for f in harness.service.list_fields(bakery).fields
             ]
 
-    def test_a_revoked_key_gets_no_cached_response(self, harness: Harness, bakery, city):
+    def test_a_revoked_key_gets_no_cached_response(self, harness, bakery, city):
         issued = harness.issue_key(bakery)
         client = harness.client().with_key(issued.plain.reveal())
         assert client.list().status == client.list().status == 200
@@ -204,7 +201,7 @@ class TestService:
         assert client.list().status == 401
 
     def test_a_key_of_a_deleted_organization_gets_no_cached_response(
-        self, harness: Harness, bakery, brewery: Api, city
+        self, harness, bakery, brewery, city
     ):
         client = harness.client_with_key(bakery)
         theirs = brewery.list().content
@@ -214,12 +211,12 @@ class TestService:
         assert client.post({"name": "Town", "data_type": "text"}).status == 401
         assert brewery.list().content == theirs
 
-    def test_an_organization_gets_its_own_fields(self, api: Api, brewery: Api, city):
+    def test_an_organization_gets_its_own_fields(self, api, brewery, city):
         for _ in range(2):
             assert len(api.list().fields) == 1
             assert brewery.list().fields == []
 
-    def test_a_validator_without_revisions_is_supported(self, harness: Harness, bakery, api):
+    def test_a_validator_without_revisions_is_supported(self, harness, bakery, api):
         @frozen
         class Revisionless:
             validator: KeyValidator

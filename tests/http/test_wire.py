@@ -122,7 +122,7 @@ on_each_storage = pytest.mark.parametrize(
 
 
 @on_each_storage
-def test_a_field_is_created_read_changed_and_deleted(api: Api):
+def test_a_field_is_created_read_changed_and_deleted(api):
     created = api.post({**CITY, "name": "Größe 😀"})
     assert created.status == 201
     path = created.headers["location"]
@@ -134,7 +134,7 @@ def test_a_field_is_created_read_changed_and_deleted(api: Api):
 
 
 @on_each_storage
-def test_a_batch_of_900_creations_takes_effect_completely_or_not_at_all(api: Api):
+def test_a_batch_of_900_creations_takes_effect_completely_or_not_at_all(api):
     before = api.state()
     creations = [
         {"operation": "create", "recipient_field": {**CITY, "key": f"k{n}"}} for n in range(900)
@@ -150,14 +150,14 @@ def test_a_batch_of_900_creations_takes_effect_completely_or_not_at_all(api: Api
 
 
 @on_each_storage
-def test_exactly_one_of_fifty_creations_of_a_key_succeeds(api: Api):
+def test_exactly_one_of_fifty_creations_of_a_key_succeeds(api):
     with ThreadPoolExecutor(50) as pool:
         responses = list(pool.map(lambda _: api.post(CITY), range(50)))
     assert Counter(response.status for response in responses) == {201: 1, 409: 49}
     assert api.list().keys.count("city") == 1
 
 
-def test_headers_have_their_usual_spelling(server: Demonstration, api: Api):
+def test_headers_have_their_usual_spelling(server, api):
     created = api.post(CITY)
     requests: list[tuple[str, str, list[tuple[str, str]]]] = [
         ("GET", f"{FIELDS}?limit=1", []),
@@ -181,7 +181,7 @@ def test_headers_have_their_usual_spelling(server: Demonstration, api: Api):
     }
 
 
-def test_a_connection_stays_open_after_every_response(server: Demonstration, api: Api):
+def test_a_connection_stays_open_after_every_response(server, api):
     connection = server.connection
     client = Api(lambda *request: send(connection, *request), api.key)
     connection.connect()
@@ -215,9 +215,7 @@ Connection: close
 @pytest.mark.parametrize(
     ("length", "size"), [(100, 1), (100, 7), (MEGABYTE, 4_096), (MEGABYTE, None)]
 )
-def test_a_body_of_up_to_one_mebibyte_is_read(
-    server: Demonstration, api: Api, length: int, size: int | None
-):
+def test_a_body_of_up_to_one_mebibyte_is_read(server, api, length, size):
     body = enveloped(CITY).encode().ljust(length)
     if size is None:
         response = api.send("POST", FIELDS, body)
@@ -228,7 +226,7 @@ def test_a_body_of_up_to_one_mebibyte_is_read(
 
 
 @pytest.mark.parametrize("length", [MEGABYTE + 1, MAX_FORM_SIZE + 1, 2 * MAX_FORM_SIZE])
-def test_a_larger_body_is_rejected(server: Demonstration, api: Api, length: int):
+def test_a_larger_body_is_rejected(server, api, length):
     """With the console, the server accepts `MAX_FORM_SIZE` for other routes."""
     sent = chunked(enveloped(CITY).encode().ljust(length), 65_536)[: MAX_FORM_SIZE + MEGABYTE]
     response = server.exchange(CHUNKED, sent)
@@ -239,7 +237,7 @@ def test_a_larger_body_is_rejected(server: Demonstration, api: Api, length: int)
     assert "city" not in api.list().keys
 
 
-def test_a_huge_body_is_rejected_before_it_is_sent(server: Demonstration):
+def test_a_huge_body_is_rejected_before_it_is_sent(server):
     for length in (MAX_FORM_SIZE + 1, 2 * MAX_FORM_SIZE, 10**12):
         response = server.exchange(
             f"POST {FIELDS} HTTP/1.1\nHost: localhost\nX-Request-Id: mine\nConnection: close\n"
@@ -262,7 +260,7 @@ KEY = "Authorization: Bearer {key}"
     ],
     ids=["a name in small letters", "a name in mixed letters", "an absolute URL"],
 )
-def test_the_server_accepts(server: Demonstration, head: str):
+def test_the_server_accepts(server, head):
     assert server.exchange(head).status == 200
 
 
@@ -285,9 +283,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize(("head", "expected"), REJECTED.values(), ids=REJECTED)
-def test_a_rejection_has_the_format_of_the_api_and_does_not_name_the_server(
-    server: Demonstration, head: str, expected: tuple[int, str]
-):
+def test_a_rejection_has_the_format_of_the_api_and_does_not_name_the_server(server, head, expected):
     response = server.exchange(head)
     assert_contract(response)
     assert response.status_and_code == expected
@@ -296,7 +292,7 @@ def test_a_rejection_has_the_format_of_the_api_and_does_not_name_the_server(
 
 
 @pytest.mark.parametrize("method", ["BREW", "PROPFIND", "TRACE", "QUERY"])
-def test_the_response_to_an_unknown_method_lists_the_methods(server: Demonstration, method: str):
+def test_the_response_to_an_unknown_method_lists_the_methods(server, method):
     response = server.exchange(GET.replace("GET", method, 1) + KEY)
     assert response.status_and_code == (405, "method_not_allowed")
     assert response.headers["allow"] == "GET, HEAD, OPTIONS, POST"

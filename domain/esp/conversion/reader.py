@@ -370,8 +370,8 @@ class Reader:
 
         HubSpot has one link for both.
         """
-        has_all = SystemValue.UNSUBSCRIBE_ALL in self._fields.shown
-        return _system_codes(self.profile, SystemValue.PREFERENCES if has_all else None)
+        first = SystemValue.PREFERENCES if self._fields.is_beside_all else None
+        return _system_codes(self.profile, first)
 
     def _shown(self, value: Expression) -> tuple[str, Sequence[str]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
@@ -1165,14 +1165,6 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
     blocks = [[b.test for b in each.branches] for each in nodes if isinstance(each, Condition)]
     shown = [[each] for each in _dropped(profile) if isinstance(each, Expression)]
     return [*blocks, *shown]
-
-
-def list_shown(profile: Profile, nodes: Iterable[Node]) -> Iterator[SystemValue]:
-    """Yield the system values that the nodes show as values, without those of other tags."""
-    codes = _system_codes(profile, None)
-    for node in walk(nodes):
-        if isinstance(node, Output) and (shown := _without_place(profile, node)) in codes:
-            yield codes[shown][0]
 
 
 @cache

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from attrs import Factory, define, field, frozen
 
 from ...conditions import Value
-from ...content.system_values import SystemValue
 from ...data_paths import DATA_PATH, EVENT, LONG_PATH, LOOP, DataPath
 from ...errors import InvalidField
 from ...fields.protocol import Field
@@ -130,8 +129,8 @@ class SourceFields:
     """How the ESP calls the event data that is converted: by default, the first a tag reads."""
     _lists: Collection[str] = ()
     """The bare names whose values are lists, which only event data has."""
-    shown: Collection[SystemValue] = ()
-    """The links, and the data of the sender and today, that tags show, also those by hand."""
+    is_beside_all: bool = False
+    """Whether a tag, also one by hand, shows the link to unsubscribe from all emails."""
     _found: dict[_Parts, SourceField] = Factory(dict)
     _refused: dict[_Parts, str] = Factory(dict)
     """Why paths are by hand."""

@@ -224,6 +224,7 @@ PROFILE = Profile(
         _VARIABLES,
         Strength.VENDOR,
     ),
+    link_to_all="unsubscribe_link_all",
     vocabulary=Vocabulary(
         syntax=Syntax.HUBL,
         fields=words("contact"),

@@ -43,7 +43,8 @@ class Profile:
     establishes the others. `events` is how it reads event data, or the reason why it does not.
     `link_rule` says what the ESP does with an email without a link to unsubscribe, and `email_only`
     is the block that only the email shows. `dropped` has no meaning at other ESPs. `own_features`
-    says what a person does with other system names that no other ESP has.
+    says what a person does with other system names that no other ESP has. Beside a tag that shows
+    `link_to_all`, a code of several links is that of the page of preferences.
 
     `api_hosts` is a pattern of the hosts of its API, to which credentials can be sent.
 
@@ -67,6 +68,7 @@ class Profile:
     email_only: EmailOnly | None = None
     dropped: Dropped | None = None
     own_features: Mapping[str, str] = {}
+    link_to_all: str = ""
     vocabulary: Vocabulary
     adjacent_text: AdjacentText
     keeping: str | None = None

@@ -177,7 +177,7 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_of_the_client_has_the_outcome_of_the_library(both: Both, name: str):
+def test_a_call_of_the_client_has_the_outcome_of_the_library(both, name):
     expected = outcome(CALLS[name], both.core.content, both.acme)
     assert outcome(CALLS[name], both.client, both.acme) == expected
 
@@ -205,7 +205,7 @@ CONVERTED: dict[str, Callable[[Any, OrganizationId], Conversion]] = {
 
 
 @pytest.mark.parametrize("name", CONVERTED)
-def test_a_conversion_has_the_tags_with_reasons(both: Both, name: str):
+def test_a_conversion_has_the_tags_with_reasons(both, name):
     expected = CONVERTED[name](both.core.content, both.acme)
     converted = CONVERTED[name](both.client, both.acme)
 
@@ -216,14 +216,14 @@ def test_a_conversion_has_the_tags_with_reasons(both: Both, name: str):
     )
 
 
-def test_the_codes_of_a_field_have_the_members_of_the_api(both: Both):
+def test_the_codes_of_a_field_have_the_members_of_the_api(both):
     for reference in (FieldKey("tier"), FieldId(1)):
         listed = both.client.list_codes(both.acme, reference)
         codes = {"codes": [render_document(each) for each in listed]}
         assert codes == render_codes(both.core.content.list_codes(both.acme, reference))
 
 
-def test_the_warnings_of_a_condition_have_no_places(both: Both):
+def test_the_warnings_of_a_condition_have_no_places(both):
     condition = parse_condition('town = "Bern"')
     esp, compiled = both.client.compile_condition(both.acme, condition, MAILCHIMP, then="A")
     expected = both.core.content.compile_condition(both.acme, condition, MAILCHIMP, then="A")
@@ -232,7 +232,7 @@ def test_the_warnings_of_a_condition_have_no_places(both: Both):
     assert (esp, compiled) == (expected[0], evolve(expected[1], warnings=warnings))
 
 
-def test_a_violation_of_a_condition_has_its_path_in_the_json_form(both: Both):
+def test_a_violation_of_a_condition_has_its_path_in_the_json_form(both):
     condition = parse_condition('tier = "gold" and visits contains "3"')
     _, _, ((_, _, path, _),), _ = outcome(
         lambda client, acme: client.compile_condition(acme, condition, Esp("braze"), then="A"),
@@ -242,7 +242,7 @@ def test_a_violation_of_a_condition_has_its_path_in_the_json_form(both: Both):
     assert path == ("all", 1, "op")
 
 
-def test_a_key_that_means_the_field_of_the_integration_is_exported(both: Both):
+def test_a_key_that_means_the_field_of_the_integration_is_exported(both):
     content = parse_content("{{recipient.town}}")
     expected = both.core.content.export_content(both.acme, content, KLAVIYO)
     exported = both.client.export_content(both.acme, content, KLAVIYO)
@@ -250,7 +250,7 @@ def test_a_key_that_means_the_field_of_the_integration_is_exported(both: Both):
     assert exported == evolve(expected, resolved={})
 
 
-def test_content_above_the_limit_of_a_body_is_refused(both: Both):
+def test_content_above_the_limit_of_a_body_is_refused(both):
     content = parse_content("x" * (4 * 1024 * 1024))
     with pytest.raises(RequestRefused) as refused:
         both.client.export_content(both.acme, content, Esp("braze"))
@@ -258,7 +258,7 @@ def test_content_above_the_limit_of_a_body_is_refused(both: Both):
 
 
 @pytest.mark.parametrize("value", [float("nan"), b"gold", {1: 2}])
-def test_values_that_json_can_not_contain_are_refused_and_not_sent(value: object):
+def test_values_that_json_can_not_contain_are_refused_and_not_sent(value):
     with (
         stub_server(lambda _: StubResponse(200)) as server,
         RecipientFieldsClient(server.url, keys={OrganizationId(1): "key"}) as client,
@@ -273,7 +273,7 @@ def test_values_that_json_can_not_contain_are_refused_and_not_sent(value: object
     assert server.requests == []
 
 
-def test_another_object_in_place_of_an_argument_is_rejected(both: Both):
+def test_another_object_in_place_of_an_argument_is_rejected(both):
     client: Any = both.client
     content, condition = parse_content("Hello"), parse_condition("tier is set")
     for message, call in {
@@ -296,7 +296,7 @@ def test_another_object_in_place_of_an_argument_is_rejected(both: Both):
         client.export_content(both.acme, content, "Braze!")
 
 
-def test_the_service_knows_the_names_of_esps(both: Both):
+def test_the_service_knows_the_names_of_esps(both):
     with pytest.raises(RequestRefused, match="Use one of sfmc, mailchimp, "):
         both.client.export_content(both.acme, parse_content("Hello"), "brase")
 

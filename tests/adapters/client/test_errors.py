@@ -145,7 +145,7 @@ BATCH_EXAMPLES: list[RecipientFieldsError] = [
 
 
 @pytest.mark.parametrize("sentence", ["The API key expired on 2026-10-01.", "It was lost."])
-def test_a_refused_key_has_the_explanation_of_the_service(sentence: str):
+def test_a_refused_key_has_the_explanation_of_the_service(sentence):
     challenge = f'Bearer realm="a", error="invalid_token", error_description="{sentence}"'
     refused = problem("unauthorized", headers={"WWW-Authenticate": challenge})
     error = error_of(response_with(refused), FieldNotFound)

@@ -182,7 +182,7 @@ def test_a_write_that_may_be_stored_is_not_retried(call, failure):
 
 
 @each_call
-def test_a_refused_connection_is_retried_with_backoff(call, waits: list[float]):
+def test_a_refused_connection_is_retried_with_backoff(call, waits):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     client = RecipientFieldsClient(
@@ -211,7 +211,7 @@ def test_a_retry_waits_as_long_as_retry_after_says():
 
 
 @in_pairs(call=CALLS, after=["3", "100000", "9" * 400, "Fri, 31 Dec 2100 23:59:59 GMT"])
-def test_a_retry_after_beyond_the_deadline_fails_immediately(call, after, waits: list[float]):
+def test_a_retry_after_beyond_the_deadline_fails_immediately(call, after, waits):
     with stub_service(always(unavailable("overloaded", after))) as (server, client):
         assert error_message(call, client) == "Not now."
     assert len(server.requests) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 from attrs import evolve
@@ -10,7 +10,7 @@ from attrs import evolve
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import EspRefused
 
-from ...support.http_server import Handler, ReceivedRequest, StubResponse, StubServer
+from ...support.http_server import ReceivedRequest, StubResponse
 from . import accounts, descriptions
 from .accounts import (
     ACCOUNTS,
@@ -26,8 +26,6 @@ from .accounts import (
     Account,
 )
 
-Serve = Callable[[Handler], StubServer]
-
 LISTED_TYPES: Mapping[Esp, set[object]] = {
     Esp("mailchimp"): {each["type"] for each in accounts.MERGE_FIELDS},
     Esp("activecampaign"): {each["type"] for each in accounts.CUSTOM_FIELDS},
@@ -41,7 +39,7 @@ LISTED_TYPES: Mapping[Esp, set[object]] = {
 
 
 @pytest.mark.parametrize("esp", descriptions.TYPES)
-def test_a_stand_in_lists_every_documented_type(esp: Esp):
+def test_a_stand_in_lists_every_documented_type(esp):
     assert descriptions.TYPES[esp] <= LISTED_TYPES[esp]
 
 
@@ -89,7 +87,7 @@ class TestChecks:
             ((b'"http://exacttarget.com"', b'"http://example.com"'), ["fueloauth"]),
         ],
     )
-    def test_an_envelope_that_the_wsdl_does_not_describe_is_found(self, body, wrong, serve: Serve):
+    def test_an_envelope_that_the_wsdl_does_not_describe_is_found(self, body, wrong, serve):
         server = serve(SALESFORCE.handler)
         list(SALESFORCE.source(server.url).fields())
         last = server.requests[-1]
@@ -197,9 +195,7 @@ DOCUMENTED_ERRORS: list[tuple[Account, StubResponse, str]] = [
     DOCUMENTED_ERRORS,
     ids=lambda value: value.esp if isinstance(value, Account) else None,
 )
-def test_a_documented_error_names_the_setting_or_the_permission(
-    account: Account, response: StubResponse, message: str, serve: Serve
-):
+def test_a_documented_error_names_the_setting_or_the_permission(account, response, message, serve):
     server = serve(lambda _: response)
     with pytest.raises(EspRefused) as refused:
         list(account.source(server.url).fields())
@@ -208,7 +204,7 @@ def test_a_documented_error_names_the_setting_or_the_permission(
 
 
 @pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.esp)
-def test_a_page_of_another_server_names_the_url(account: Account, serve: Serve):
+def test_a_page_of_another_server_names_the_url(account, serve):
     server = serve(lambda _: StubResponse(200, b"<html>Sign in</html>"))
     with pytest.raises(EspRefused, match=r"not JSON: check RECIPIENT_FIELDS_[A-Z]+_URL"):
         list(account.source(server.url).fields())

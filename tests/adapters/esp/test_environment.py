@@ -35,7 +35,7 @@ def account(request: pytest.FixtureRequest) -> Account:
     return request.param
 
 
-def test_the_credentials_in_the_environment_open_the_source(account: Account):
+def test_the_credentials_in_the_environment_open_the_source(account):
     with stub_server(account.handler) as server:
         variables = {
             name: f" {value}\n" for name, value in environment(account, server.url).items()
@@ -45,7 +45,7 @@ def test_the_credentials_in_the_environment_open_the_source(account: Account):
     assert type(source) is SOURCES[account.esp]
 
 
-def test_an_error_lists_all_missing_variables(account: Account):
+def test_an_error_lists_all_missing_variables(account):
     with pytest.raises(MissingCredentials) as error:
         open_field_source(account.esp, {"RECIPIENT_FIELDS_STORAGE": "memory:"})
     source_class: Any = SOURCES[account.esp]
@@ -58,7 +58,7 @@ def test_an_error_lists_all_missing_variables(account: Account):
     assert all(name in str(error.value) for name in required)
 
 
-def test_a_blank_variable_is_missing_and_no_value_is_in_the_message(account: Account):
+def test_a_blank_variable_is_missing_and_no_value_is_in_the_message(account):
     variables = environment(account, "https://example.com")
     first = next(iter(variables))
     with pytest.raises(MissingCredentials) as error:
@@ -67,7 +67,7 @@ def test_a_blank_variable_is_missing_and_no_value_is_in_the_message(account: Acc
     assert SECRET not in str(error.value)
 
 
-def test_every_setting_except_the_limits_is_a_documented_variable(account: Account):
+def test_every_setting_except_the_limits_is_a_documented_variable(account):
     table = DOCUMENTATION.read_text(encoding="utf-8")
     source_class: Any = SOURCES[account.esp]
     for each in attrs.fields(source_class):
@@ -75,7 +75,7 @@ def test_every_setting_except_the_limits_is_a_documented_variable(account: Accou
             assert f"`{variable(account.esp, each.name)}`" in table
 
 
-def test_every_optional_setting_is_read_from_the_environment(account: Account):
+def test_every_optional_setting_is_read_from_the_environment(account):
     source_class: Any = SOURCES[account.esp]
     optional = {
         each.name: "7" if each.name == "pages" else "https://example.org"

@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -41,8 +41,6 @@ from ...support.waiting import eventually
 from .accounts import ACCOUNTS, SECRET, TEST_LIMITS, TOKEN, Account, soap, soap_fault
 
 pytestmark = pytest.mark.slow
-
-Serve = Callable[[Handler], StubServer]
 
 BY_HEADER = [account for account in ACCOUNTS if account.esp != Esp("sfmc")]
 """The ESPs with credentials in a header. Salesforce has them in the body."""
@@ -96,28 +94,26 @@ def test_every_esp_that_lists_fields_has_an_account():
 
 
 class TestListing:
-    def test_all_fields_are_reported_in_order_with_their_types_and_options(
-        self, account, serve: Serve
-    ):
+    def test_all_fields_are_reported_in_order_with_their_types_and_options(self, account, serve):
         source = account.source(serve(account.handler).url)
         assert tuple(source.fields()) == account.reported
 
-    def test_a_source_can_be_read_again(self, account, serve: Serve):
+    def test_a_source_can_be_read_again(self, account, serve):
         source = account.source(serve(account.handler).url)
         assert tuple(source.fields()) == tuple(source.fields()) == account.reported
 
-    def test_several_threads_can_read_a_source(self, account, serve: Serve):
+    def test_several_threads_can_read_a_source(self, account, serve):
         source = account.source(serve(account.handler).url)
         with ThreadPoolExecutor(4) as threads:
             readings = list(threads.map(lambda _: tuple(source.fields()), range(4)))
         assert readings == [account.reported] * 4
 
-    def test_no_request_is_sent_before_the_first_field_is_read(self, account, serve: Serve):
+    def test_no_request_is_sent_before_the_first_field_is_read(self, account, serve):
         server = serve(account.handler)
         account.source(server.url).fields()
         assert server.requests == []
 
-    def test_the_iterator_can_be_closed_early(self, account, serve: Serve):
+    def test_the_iterator_can_be_closed_early(self, account, serve):
         fields = account.source(serve(account.handler).url).fields()
         assert next(fields) == account.reported[0]
         fields.close()
@@ -125,7 +121,7 @@ class TestListing:
     @pytest.mark.parametrize(
         "replies", [[], [RESET], [StubResponse(500)], [StubResponse(200, b"{", content_length=9)]]
     )
-    def test_all_connections_are_closed_at_the_end(self, account, serve: Serve, replies):
+    def test_all_connections_are_closed_at_the_end(self, account, serve, replies):
         server = serve(listing_after(account, replies))
         gc.disable()  # The garbage collector would close leaked connections.
         try:
@@ -135,7 +131,7 @@ class TestListing:
             gc.enable()
 
     @pytest.mark.parametrize("prefix", ["/proxy", "/api"])
-    def test_the_path_of_the_url_precedes_the_paths_of_the_api(self, account, prefix, serve: Serve):
+    def test_the_path_of_the_url_precedes_the_paths_of_the_api(self, account, prefix, serve):
         def proxied(request: ReceivedRequest) -> Reply:
             return account.handler(evolve(request, target=request.target.removeprefix(prefix)))
 
@@ -165,13 +161,13 @@ class TestAccountName:
         }
 
     @pytest.mark.parametrize("account", NAMED, indirect=True, ids=lambda a: a.esp)
-    def test_the_name_contains_what_identifies_the_account(self, account, serve: Serve):
+    def test_the_name_contains_what_identifies_the_account(self, account, serve):
         source = account.source(serve(account.handler).url)
         assert source.account_name() == account.name
 
     @pytest.mark.parametrize("reply", [StubResponse(403, b"{}"), StubResponse.json([])])
     @pytest.mark.parametrize("account", NAMED, indirect=True, ids=lambda a: a.esp)
-    def test_credentials_that_may_not_read_it_raise_esp_refused(self, account, reply, serve: Serve):
+    def test_credentials_that_may_not_read_it_raise_esp_refused(self, account, reply, serve):
         def handler(request: ReceivedRequest) -> Reply:
             return account.handler(request) if "token" in request.path else reply
 
@@ -180,7 +176,7 @@ class TestAccountName:
 
 
 class TestCredentials:
-    def test_rejected_credentials_raise_esp_refused(self, account, serve: Serve):
+    def test_rejected_credentials_raise_esp_refused(self, account, serve):
         name = "client_secret" if account.esp == Esp("sfmc") else next(iter(account.settings))
         source = account.source(serve(account.handler).url, **{name: "wr0ng-us1"})
         with pytest.raises(EspRefused, match=r"does not accept these credentials \(401\)") as error:
@@ -190,7 +186,7 @@ class TestCredentials:
     @pytest.mark.parametrize("hostile", ["a\r\nX-Evil: 1", "a\nb", "ä-us1", "\x00", "a\x7f"])
     @pytest.mark.parametrize("account", BY_HEADER, indirect=True, ids=lambda a: a.esp)
     def test_credentials_that_a_header_can_not_contain_raise_esp_refused(
-        self, account, serve: Serve, hostile
+        self, account, serve, hostile
     ):
         server = serve(account.handler)
         source = account.source(server.url, **{next(iter(account.settings)): hostile})
@@ -201,7 +197,7 @@ class TestCredentials:
 
     @pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 418, 429, 500])
     def test_no_message_or_log_contains_credentials_from_a_response(
-        self, account, serve: Serve, status, caplog: pytest.LogCaptureFixture
+        self, account, serve, status, caplog
     ):
         caplog.set_level(logging.DEBUG)
 
@@ -219,7 +215,7 @@ class TestCredentials:
     @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 500])
     @pytest.mark.parametrize("error", ERRORS, ids=ERRORS)
     def test_no_message_or_log_quotes_an_error_of_the_esp(
-        self, account, serve: Serve, error, status, caplog: pytest.LogCaptureFixture
+        self, account, serve, error, status, caplog
     ):
         caplog.set_level(logging.DEBUG)
         reply = evolve(ERRORS[error], status=status)
@@ -269,9 +265,7 @@ class TestEncryption:
             list(account.source(server.url).fields())
         assert server.requests == []
 
-    def test_a_certificate_in_ssl_cert_file_is_trusted(
-        self, account, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_a_certificate_in_ssl_cert_file_is_trusted(self, account, monkeypatch):
         monkeypatch.setenv("SSL_CERT_FILE", str(self.CERTIFICATE))
         with stub_server(account.handler, certificate=self.CERTIFICATE) as server:
             assert tuple(account.source(server.url).fields()) == account.reported
@@ -289,7 +283,7 @@ class TestRefusals:
             (422, "rejects the request to list its fields"),
         ],
     )
-    def test_a_rejected_request_is_not_retried(self, account, serve: Serve, status, sentence):
+    def test_a_rejected_request_is_not_retried(self, account, serve, status, sentence):
         body = b"" if status == 204 else b'{"detail": "no"}'
         server = serve(listing_after(account, [StubResponse(status, body)]))
         with pytest.raises(EspRefused) as error:
@@ -298,7 +292,7 @@ class TestRefusals:
         assert len(listing_requests(server, account)) == 1
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-    def test_a_redirect_is_not_followed(self, account, serve: Serve, status):
+    def test_a_redirect_is_not_followed(self, account, serve, status):
         target = serve(account.handler)
         redirect = StubResponse(status, b"", {"Location": target.url + account.listing})
         server = serve(listing_after(account, [redirect]))
@@ -331,7 +325,7 @@ class TestRefusals:
             b"<x/>",
         ],
     )
-    def test_an_undocumented_response_raises_esp_refused(self, account, serve: Serve, body):
+    def test_an_undocumented_response_raises_esp_refused(self, account, serve, body):
         server = serve(listing_after(account, [StubResponse(200, body)]))
         # A finalizer of garbage fails if it runs while the parser is at the recursion limit.
         gc.collect()
@@ -344,9 +338,7 @@ class TestRefusals:
         assert len(listing_requests(server, account)) == 1
 
     @pytest.mark.parametrize("compressed", [False, True])
-    def test_a_response_above_the_size_limit_raises_esp_refused(
-        self, account, serve: Serve, compressed
-    ):
+    def test_a_response_above_the_size_limit_raises_esp_refused(self, account, serve, compressed):
         limits = evolve(TEST_LIMITS, max_response=100_000)
         body = b" " * 50_000_000 if compressed else b" " * 200_000
         response = StubResponse(200, body)
@@ -380,7 +372,7 @@ class TestTemporaryFailures:
         ],
         ids=lambda replies: str(replies)[:60],
     )
-    def test_a_temporary_failure_is_retried(self, account, serve: Serve, replies):
+    def test_a_temporary_failure_is_retried(self, account, serve, replies):
         server = serve(listing_after(account, replies))
         assert tuple(account.source(server.url).fields()) == account.reported
 
@@ -397,16 +389,14 @@ class TestTemporaryFailures:
             (RESET, "closed the connection before the end of its response"),
         ],
     )
-    def test_a_repeated_failure_raises_esp_unavailable(
-        self, account, serve: Serve, reply, sentence
-    ):
+    def test_a_repeated_failure_raises_esp_unavailable(self, account, serve, reply, sentence):
         server = serve(listing_after(account, repeat(reply)))
         with pytest.raises(EspUnavailable, match=f"{sentence}.*, in 3 attempts") as error:
             list(account.source(server.url).fields())
         assert str(error.value).startswith(BUILT_IN[account.esp].title)
         assert len(listing_requests(server, account)) == 3
 
-    def test_a_timeout_raises_esp_unavailable(self, account, serve: Serve):
+    def test_a_timeout_raises_esp_unavailable(self, account, serve):
         server = serve(listing_after(account, [HANG, HANG]))
         with pytest.raises(EspUnavailable, match="did not respond in time, in 2 attempts"):
             list(account.source(server.url, limits=SHORT_TIMEOUT).fields())
@@ -419,9 +409,7 @@ class TestTemporaryFailures:
                 list(account.source(url).fields())
 
     @pytest.mark.parametrize("status", [429, 503])
-    def test_a_retry_waits_as_long_as_retry_after_says(
-        self, account, serve: Serve, status, waits: list[float]
-    ):
+    def test_a_retry_waits_as_long_as_retry_after_says(self, account, serve, status, waits):
         limits = evolve(TEST_LIMITS, run_timeout=120)
         until = format_datetime(datetime.now(UTC) + timedelta(seconds=50), usegmt=True)
         replies = [StubResponse(status, b"", {"Retry-After": wait}) for wait in ("7", until)]
@@ -430,9 +418,7 @@ class TestTemporaryFailures:
         assert 7 <= waits[0] < 7.1
         assert 30 < waits[1] < 50.1
 
-    def test_the_backoff_is_exponential_with_jitter(
-        self, account, serve: Serve, waits: list[float]
-    ):
+    def test_the_backoff_is_exponential_with_jitter(self, account, serve, waits):
         limits = evolve(TEST_LIMITS, backoff=1, attempts=7, max_backoff=20, run_timeout=200)
         server = serve(listing_after(account, [StubResponse(500)] * 6))
         assert tuple(account.source(server.url, limits=limits).fields()) == account.reported
@@ -452,7 +438,7 @@ class TestTemporaryFailures:
         ],
     )
     def test_a_wait_beyond_the_deadline_ends_the_run_with_the_time_of_the_next(
-        self, account, serve: Serve, status, wait, seconds, waits: list[float]
+        self, account, serve, status, wait, seconds, waits
     ):
         server = serve(listing_after(account, [StubResponse(status, b"", {"Retry-After": wait})]))
         began = datetime.now(UTC)
@@ -464,9 +450,7 @@ class TestTemporaryFailures:
         earliest, latest = (at + timedelta(seconds=seconds) for at in (began, ended))
         assert earliest - SECOND <= next_sync(error.value) <= latest + SECOND
 
-    def test_a_retry_that_would_exceed_the_deadline_is_not_sent(
-        self, account, serve: Serve, waits: list[float]
-    ):
+    def test_a_retry_that_would_exceed_the_deadline_is_not_sent(self, account, serve, waits):
         limits = evolve(TEST_LIMITS, run_timeout=10, backoff=40, max_backoff=40)
         server = serve(listing_after(account, repeat(StubResponse(500))))
         with pytest.raises(EspUnavailable, match=r"no time is left for a retry\. Sync again later"):
@@ -474,7 +458,7 @@ class TestTemporaryFailures:
         assert len(listing_requests(server, account)) == 1
         assert waits == []
 
-    def test_a_slow_response_does_not_exceed_the_deadline_of_the_run(self, account, serve: Serve):
+    def test_a_slow_response_does_not_exceed_the_deadline_of_the_run(self, account, serve):
         def slow_response() -> Iterator[bytes]:
             yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
             for _ in range(200):  # for ten seconds
@@ -486,7 +470,7 @@ class TestTemporaryFailures:
         with pytest.raises(EspUnavailable, match=r"did not list its fields within 0\.4 seconds"):
             list(account.source(server.url, limits=limits).fields())
 
-    def test_the_body_of_a_failure_is_not_read(self, account, serve: Serve):
+    def test_the_body_of_a_failure_is_not_read(self, account, serve):
         def endless() -> Iterator[bytes]:
             yield b"HTTP/1.1 500 Oops\r\nContent-Length: 99999999999\r\n\r\n"
             yield from repeat(b" " * 65_536)

@@ -13,7 +13,7 @@ from recipient_fields.adapters.esp.api import Api
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspRefused, EspUnavailable
 
-from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse, StubServer
+from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse
 from .accounts import (
     ACTIVECAMPAIGN,
     BRAZE,
@@ -33,8 +33,6 @@ from .accounts import (
     profiles,
     soap,
 )
-
-Serve = Callable[[Handler], StubServer]
 
 FEW_PAGES = evolve(TEST_LIMITS, max_pages=20)
 with_links = pytest.mark.parametrize("account", [BRAZE, KLAVIYO, SENDGRID], ids=lambda a: a.esp)
@@ -93,9 +91,7 @@ def numbered(each: Callable[[int], StubResponse]) -> Handler:
     ],
     ids=lambda value: value.esp if isinstance(value, Account) else "",
 )
-def test_thousands_of_fields_are_read_in_full_pages(
-    account: Account, handler: Handler, requests: int, serve: Serve
-):
+def test_thousands_of_fields_are_read_in_full_pages(account, handler, requests, serve):
     server = serve(handler)
     names = [each.name for each in account.source(server.url).fields()]
     assert names == [f"T{i}" for i in range(len(names))]
@@ -112,9 +108,7 @@ def test_thousands_of_fields_are_read_in_full_pages(
     ],
     ids=["mailchimp", "activecampaign", "braze"],
 )
-def test_an_account_without_fields_has_an_empty_list(
-    account: Account, handler: Handler, serve: Serve
-):
+def test_an_account_without_fields_has_an_empty_list(account, handler, serve):
     assert list(account.source(serve(handler).url).fields()) == []
 
 
@@ -140,7 +134,7 @@ class TestLinks:
             "http://127.0.0.1:99999{path}",
         ],
     )
-    def test_a_link_to_another_origin_is_not_followed(self, account, change, serve: Serve):
+    def test_a_link_to_another_origin_is_not_followed(self, account, change, serve):
         other = serve(account.handler)
         link = ""
         server = serve(lambda _: page(account, link))
@@ -156,7 +150,7 @@ class TestLinks:
         assert error.value.__cause__ is None
 
     @with_links
-    def test_a_link_can_be_relative_and_its_user_is_not_sent(self, account, serve: Serve):
+    def test_a_link_can_be_relative_and_its_user_is_not_sent(self, account, serve):
         links = {
             None: "?cursor=2",
             "2": "{path}?cursor=3",
@@ -190,9 +184,7 @@ class TestLinks:
             "{esp}{path}?cursor=2",
         ],
     )
-    def test_a_link_behind_a_proxy_is_requested_from_the_proxy(
-        self, account, link, prefix, serve: Serve
-    ):
+    def test_a_link_behind_a_proxy_is_requested_from_the_proxy(self, account, link, prefix, serve):
         esp = ORIGINS[account.esp]
 
         def handler(request: ReceivedRequest) -> Reply:
@@ -209,7 +201,7 @@ class TestLinks:
         assert second.query == {"cursor": "2"}
 
     @with_links
-    def test_a_loop_of_links_raises_esp_refused(self, account, serve: Serve):
+    def test_a_loop_of_links_raises_esp_refused(self, account, serve):
         cursors = numbered(lambda i: page(account, f"?cursor={i % 3}", f"name {i}"))
         server = serve(cursors)
         with pytest.raises(EspRefused, match="a page that was read before"):
@@ -217,7 +209,7 @@ class TestLinks:
         assert len(server.requests) == 4
 
     @with_links
-    def test_too_many_linked_pages_raise_esp_refused(self, account, serve: Serve):
+    def test_too_many_linked_pages_raise_esp_refused(self, account, serve):
         server = serve(numbered(lambda i: page(account, f"?cursor={i}", f"name {i}")))
         settings = {"pages": 100} if account is KLAVIYO else {}
         with pytest.raises(EspRefused, match="more than 20 pages"):
@@ -236,7 +228,7 @@ class TestLinks:
             '<{next}>; rel="next", <{other}>; rel="prev"',
         ],
     )
-    def test_a_link_header_of_braze_can_have_several_forms(self, header, serve: Serve):
+    def test_a_link_header_of_braze_can_have_several_forms(self, header, serve):
         links = {"next": "?cursor=2", "other": "http://example.com/"}
         pages = {
             None: StubResponse.json({"attributes": []}, Link=header.format(**links)),
@@ -256,7 +248,7 @@ class TestLinks:
             "next",
         ],
     )
-    def test_a_link_header_of_another_form_does_not_end_the_list(self, header, serve: Serve):
+    def test_a_link_header_of_another_form_does_not_end_the_list(self, header, serve):
         server = serve(lambda _: StubResponse.json({"attributes": []}, Link=header))
         with pytest.raises(EspRefused, match="its header Link has a link without a relation"):
             list(BRAZE.source(server.url).fields())
@@ -276,32 +268,32 @@ class TestLinks:
 class TestTotals:
     @with_totals
     @pytest.mark.parametrize("change", [-1, 1])
-    def test_a_total_that_changes_raises_esp_unavailable(self, account, change, serve: Serve):
+    def test_a_total_that_changes_raises_esp_unavailable(self, account, change, serve):
         server = serve(changing(account, lambda i, total: total + (change if i else 0)))
         with pytest.raises(EspUnavailable, match="another number of fields than its total"):
             list(account.source(server.url).fields())
 
     @with_totals
-    def test_a_total_that_is_too_high_raises_esp_unavailable(self, account, serve: Serve):
+    def test_a_total_that_is_too_high_raises_esp_unavailable(self, account, serve):
         server = serve(changing(account, lambda _, total: total + 1))
         with pytest.raises(EspUnavailable, match="another number of fields than its total"):
             list(account.source(server.url).fields())
 
     @with_totals
-    def test_a_total_that_is_too_low_raises_esp_unavailable(self, account, serve: Serve):
+    def test_a_total_that_is_too_low_raises_esp_unavailable(self, account, serve):
         server = serve(changing(account, lambda _, total: 1))
         with pytest.raises(EspUnavailable, match="another number of fields than its total"):
             list(account.source(server.url).fields())
 
     @with_totals
     @pytest.mark.parametrize("total", [None, "", "many", -1, 1.5, True, "٣", [7], "9" * 5_000])
-    def test_a_total_that_is_not_a_number_raises_esp_refused(self, account, total, serve: Serve):
+    def test_a_total_that_is_not_a_number_raises_esp_refused(self, account, total, serve):
         server = serve(changing(account, lambda *_: total))
         with pytest.raises(EspRefused, match=r"This must be (a whole number|an object)"):
             list(account.source(server.url).fields())
 
     @with_totals
-    def test_a_repeated_page_raises_esp_unavailable(self, account, serve: Serve):
+    def test_a_repeated_page_raises_esp_unavailable(self, account, serve):
         server = serve(account.handler)
         list(account.source(server.url).fields())
         first = server.requests[0]
@@ -310,7 +302,7 @@ class TestTotals:
             list(account.source(server.url).fields())
 
     @with_totals
-    def test_too_many_counted_pages_raise_esp_refused(self, account, serve: Serve):
+    def test_too_many_counted_pages_raise_esp_refused(self, account, serve):
         def endless(i: int) -> StubResponse:
             merge_field = {"merge_id": i, "tag": f"T{i}", "name": "T", "type": "text"}
             custom_field = {"id": str(i), "perstag": f"T{i}", "title": "T"}
@@ -342,7 +334,7 @@ def changing(account: Account, total: Callable[[int, int], object]) -> Handler:
 
 
 class TestContinuedRequests:
-    def test_too_many_continued_requests_raise_esp_refused(self, serve: Serve):
+    def test_too_many_continued_requests_raise_esp_refused(self, serve):
         numbers = count()
 
         def handler(request: ReceivedRequest) -> Reply:
@@ -356,7 +348,7 @@ class TestContinuedRequests:
         assert len(server.requests) == 21
 
     @pytest.mark.parametrize("account", [SALESFORCE, BRAZE, SENDGRID], ids=lambda a: a.esp)
-    def test_a_repeated_field_raises_esp_unavailable(self, account, serve: Serve):
+    def test_a_repeated_field_raises_esp_unavailable(self, account, serve):
         def handler(request: ReceivedRequest) -> Reply:
             if request.path != account.listing:
                 return account.handler(request)
@@ -373,9 +365,7 @@ class TestKlaviyoSample:
     @pytest.mark.parametrize(
         ("pages", "requests", "found"), [(1, 1, 1), (2, 2, 2), ("2", 2, 2), (3, 3, 3), (100, 3, 3)]
     )
-    def test_the_sample_has_the_requested_number_of_pages(
-        self, pages, requests, found, serve: Serve
-    ):
+    def test_the_sample_has_the_requested_number_of_pages(self, pages, requests, found, serve):
         server = serve(profiles([{f"property {i}": 1} for i in range(3)], size=1))
         reported = list(KLAVIYO.source(server.url, pages=pages).fields())
         assert len(server.requests) == requests

@@ -201,7 +201,7 @@ def identify(value: object) -> str | None:
 
 
 @pytest.mark.parametrize("listed", LISTS, ids=identify)
-def test_the_item_of_each_list_is_reported(listed: Listed, serve: Serve):
+def test_the_item_of_each_list_is_reported(listed, serve):
     (reported,) = fields_of(listed.account, listed.document([listed.item]), serve)
     assert isinstance(reported, EspField)
 
@@ -217,7 +217,7 @@ def test_the_item_of_each_list_is_reported(listed: Listed, serve: Serve):
     ids=identify,
 )
 def test_a_member_of_another_type_rejects_only_its_field_unless_it_is_a_detail(
-    listed: Listed, path: Path, wrong: object, serve: Serve
+    listed, path, wrong, serve
 ):
     reported = listed.report(damaged(listed, path, wrong), serve)
     plan = synced(listed.account.esp, reported)
@@ -237,9 +237,7 @@ def test_a_member_of_another_type_rejects_only_its_field_unless_it_is_a_detail(
 @pytest.mark.parametrize(
     ("listed", "path"), [(listed, path) for listed, path, _ in MEMBERS], ids=identify
 )
-def test_a_member_that_is_null_rejects_only_its_field_unless_it_is_optional(
-    listed: Listed, path: Path, serve: Serve
-):
+def test_a_member_that_is_null_rejects_only_its_field_unless_it_is_optional(listed, path, serve):
     first, other = listed.report(damaged(listed, path, None), serve)
     assert isinstance(first, RefusedField if listed.requires(path) else EspField)
     assert isinstance(other, EspField)
@@ -250,9 +248,7 @@ def test_a_member_that_is_null_rejects_only_its_field_unless_it_is_optional(
     [(listed, name) for listed in LISTS for name in listed.item if name != listed.name],
     ids=identify,
 )
-def test_a_missing_member_rejects_only_its_field_unless_it_is_optional(
-    listed: Listed, member: str, serve: Serve
-):
+def test_a_missing_member_rejects_only_its_field_unless_it_is_optional(listed, member, serve):
     item = damaged(listed, (member,), None)
     del item[member]
     first, other = listed.report(item, serve)
@@ -262,23 +258,21 @@ def test_a_missing_member_rejects_only_its_field_unless_it_is_optional(
 
 @pytest.mark.parametrize("listed", LISTS, ids=identify)
 @pytest.mark.parametrize("name", [None, 5, True, [], {}])
-def test_an_item_without_a_name_raises_esp_refused(listed: Listed, name: object, serve: Serve):
+def test_an_item_without_a_name_raises_esp_refused(listed, name, serve):
     with pytest.raises(EspRefused, match=f"not as documented: a field has no {listed.name}"):
         listed.report({**listed.item, listed.name: name}, serve)
 
 
 @pytest.mark.parametrize("listed", LISTS, ids=identify)
 @pytest.mark.parametrize("item", [None, 5, "A", []])
-def test_an_item_that_is_not_an_object_raises_esp_refused(
-    listed: Listed, item: object, serve: Serve
-):
+def test_an_item_that_is_not_an_object_raises_esp_refused(listed, item, serve):
     with pytest.raises(EspRefused, match=r"not as documented: \w+\.0: This must be an object"):
         listed.report(item, serve)
 
 
 @pytest.mark.parametrize("listed", LISTS[:2], ids=identify)
 @pytest.mark.parametrize("wrong", JSON_VALUES)
-def test_an_id_can_be_of_any_type(listed: Listed, wrong: object, serve: Serve):
+def test_an_id_can_be_of_any_type(listed, wrong, serve):
     item = {**listed.item, listed.name: "Z", "id": wrong, "merge_id": wrong}
     first, other = listed.report(item, serve)
     assert isinstance(first, EspField)
@@ -286,14 +280,14 @@ def test_an_id_can_be_of_any_type(listed: Listed, wrong: object, serve: Serve):
 
 
 @pytest.mark.parametrize("listed", LISTS[:3], ids=identify)
-def test_a_field_that_is_listed_twice_raises_esp_unavailable(listed: Listed, serve: Serve):
+def test_a_field_that_is_listed_twice_raises_esp_unavailable(listed, serve):
     item = {**listed.item, "type": 5, "data_type": 5}
     with pytest.raises(EspUnavailable, match="listed a field twice"):
         fields_of(listed.account, listed.document([item, item]), serve)
 
 
 class TestReasons:
-    def test_the_reason_contains_the_path_of_the_member(self, serve: Serve):
+    def test_the_reason_contains_the_path_of_the_member(self, serve):
         assert fields_of(BREVO, {"attributes": [{"name": "A"}]}, serve) == [
             RefusedField(
                 "A", "The ESP does not describe it as documented: category: It is missing."
@@ -308,7 +302,7 @@ class TestReasons:
             *([{"id": value, "value": "gold"}] for value in NO_IDS),
         ],
     )
-    def test_activecampaign_reports_a_field_whose_option_is_not_listed(self, options, serve: Serve):
+    def test_activecampaign_reports_a_field_whose_option_is_not_listed(self, options, serve):
         described = {"title": "A", "type": "radio", "options": ["7"]}
         document = {
             "fields": [
@@ -323,14 +317,14 @@ class TestReasons:
         assert plan.caveats == (FieldCaveat("A", f"{WITHOUT_VALUES} Choice 1: It is not a text."),)
 
     @pytest.mark.parametrize("data_type", [{}, {"data_type": None}])
-    def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve: Serve):
+    def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve):
         document = {"attributes": [{"name": "a", **data_type}, {"name": "b", "data_type": "Date"}]}
         assert fields_of(BRAZE, document, serve) == [
             RefusedField("a", NO_TYPE),
             field("b", "datetime"),
         ]
 
-    def test_brevo_rejects_an_attribute_without_a_type(self, serve: Serve):
+    def test_brevo_rejects_an_attribute_without_a_type(self, serve):
         attributes = [
             {"name": "A", "category": "normal"},
             {"name": "B", "category": "normal", "type": "text"},
@@ -343,7 +337,7 @@ class TestReasons:
     @pytest.mark.parametrize(
         "options", [{}, {"enumeration": None}, {"enumeration": [{"value": 1}]}]
     )
-    def test_brevo_reports_a_category_without_original_values(self, options, serve: Serve):
+    def test_brevo_reports_a_category_without_original_values(self, options, serve):
         attributes = [
             {"name": "A", "category": "category", **options},
             {"name": "B", "category": "normal", "type": "text"},
@@ -358,7 +352,7 @@ class TestReasons:
         "described",
         [{"options": []}, {"fieldType": None, "options": []}],
     )
-    def test_hubspot_rejects_an_enumeration_without_a_field_type(self, described, serve: Serve):
+    def test_hubspot_rejects_an_enumeration_without_a_field_type(self, described, serve):
         enumeration = {"name": "a", "label": "A", "type": "enumeration", **described}
         other = {"name": "b", "label": "B", "type": "string"}
         assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
@@ -366,7 +360,7 @@ class TestReasons:
             field("b", label="B"),
         ]
 
-    def test_hubspot_reports_an_enumeration_without_options(self, serve: Serve):
+    def test_hubspot_reports_an_enumeration_without_options(self, serve):
         enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
         other = {"name": "b", "label": "B", "type": "string"}
         plan = synced(Esp("hubspot"), fields_of(HUBSPOT, {"results": [enumeration, other]}, serve))
@@ -374,7 +368,7 @@ class TestReasons:
         assert plan.caveats == (FieldCaveat("a", NO_CHOICES),)
 
     @pytest.mark.parametrize("type_name", [None, True, 5, ["string"], {"type": "string"}])
-    def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve: Serve):
+    def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve):
         assert fields_of(ITERABLE, {"fields": {"a": type_name, "b": "string"}}, serve) == [
             RefusedField("a", NO_TYPE),
             field("b"),
@@ -392,7 +386,7 @@ class TestKlaviyo:
             *({"attributes": {"properties": value}} for value in NO_OBJECTS if value is not None),
         ],
     )
-    def test_an_unexpected_profile_does_not_affect_the_others(self, profile, serve: Serve):
+    def test_an_unexpected_profile_does_not_affect_the_others(self, profile, serve):
         data = [profile, {"attributes": {"properties": {"a": 1}}}]
         assert fields_of(KLAVIYO, {"data": data}, serve) == [*STANDARD, field("a", "number")]
         with pytest.raises(EspRefused, match="not as documented: no profile has attributes"):
@@ -412,14 +406,14 @@ def salesforce_without(element: bytes) -> Handler:
 
 
 class TestSalesforce:
-    def test_a_field_without_a_type_is_rejected(self, serve: Serve):
+    def test_a_field_without_a_type_is_rejected(self, serve):
         handler = salesforce_without(b"<FieldType>Removed</FieldType>")
         assert list(SALESFORCE.source(serve(handler).url).fields()) == [
             RefusedField("A", NO_TYPE),
             field("B"),
         ]
 
-    def test_a_field_without_a_name_raises_esp_refused(self, serve: Serve):
+    def test_a_field_without_a_name_raises_esp_refused(self, serve):
         handler = salesforce_without(b"<Name>A</Name>")
         with pytest.raises(EspRefused, match="not as documented: Name is missing"):
             list(SALESFORCE.source(serve(handler).url).fields())

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 
-from recipient_fields.adapters.introspection import IntrospectionKeyValidator
 from recipient_fields.domain import (
     Credential,
     KeyValidationUnavailable,
     Rejection,
 )
 
-from ...support.http_server import StubResponse, StubServer
-from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens
+from ...support.http_server import StubResponse
+from .issuers import CLAIMS, NOW, TOKEN, Clock
 
 NOW_SECONDS = int(NOW.timestamp())
 
-MakeValidator = Callable[..., IntrospectionKeyValidator]
 
-
-def test_a_revocation_is_effective_when_the_cache_entry_expires(
-    make_validator: MakeValidator, tokens: Tokens
-) -> None:
+def test_a_revocation_is_effective_when_the_cache_entry_expires(make_validator, tokens):
     validator = make_validator(cache_seconds=0.5)
     first = validator.validate(TOKEN)
     del tokens.active[TOKEN]
@@ -37,18 +31,14 @@ def test_a_revocation_is_effective_when_the_cache_entry_expires(
     assert tokens.introspected == [TOKEN] * 2
 
 
-def test_tokens_are_not_cached_by_default(
-    validator: IntrospectionKeyValidator, tokens: Tokens
-) -> None:
+def test_tokens_are_not_cached_by_default(validator, tokens):
     for _ in range(3):
         validator.validate(TOKEN)
 
     assert tokens.introspected == [TOKEN] * 3
 
 
-def test_a_token_is_not_cached_after_it_has_expired(
-    make_validator: MakeValidator, tokens: Tokens
-) -> None:
+def test_a_token_is_not_cached_after_it_has_expired(make_validator, tokens):
     clock = Clock()
     validator = make_validator(cache_seconds=60, clock=clock)
     tokens.active[TOKEN]["exp"] = NOW_SECONDS + 10
@@ -61,7 +51,7 @@ def test_a_token_is_not_cached_after_it_has_expired(
     assert isinstance(validator.validate(TOKEN), Rejection)
 
 
-def test_rejections_are_not_cached(make_validator: MakeValidator, tokens: Tokens) -> None:
+def test_rejections_are_not_cached(make_validator, tokens):
     validator = make_validator(cache_seconds=60)
     claims = tokens.active.pop(TOKEN)
     assert isinstance(validator.validate(TOKEN), Rejection)
@@ -74,7 +64,7 @@ def test_rejections_are_not_cached(make_validator: MakeValidator, tokens: Tokens
     assert tokens.introspected == [TOKEN] * 3
 
 
-def test_each_token_has_its_own_cache_entry(make_validator: MakeValidator, tokens: Tokens) -> None:
+def test_each_token_has_its_own_cache_entry(make_validator, tokens):
     validator = make_validator(cache_seconds=60)
     tokens.active["other"] = {**CLAIMS, "organization_id": 8}
 
@@ -83,9 +73,7 @@ def test_each_token_has_its_own_cache_entry(make_validator: MakeValidator, token
         assert [getattr(outcome, "organization_id", None) for outcome in outcomes] == [7, 8, None]
 
 
-def test_the_oldest_entry_is_evicted_if_the_cache_is_full(
-    make_validator: MakeValidator, tokens: Tokens
-) -> None:
+def test_the_oldest_entry_is_evicted_if_the_cache_is_full(make_validator, tokens):
     validator = make_validator(cache_seconds=60, cache_tokens=2)
     tokens.active = {token: dict(CLAIMS) for token in ("a", "b", "c")}
 
@@ -95,9 +83,7 @@ def test_the_oldest_entry_is_evicted_if_the_cache_is_full(
     assert tokens.introspected == ["a", "b", "c", "a"]
 
 
-def test_a_cached_token_is_valid_while_the_issuer_is_unavailable(
-    make_validator: MakeValidator, issuer: StubServer
-) -> None:
+def test_a_cached_token_is_valid_while_the_issuer_is_unavailable(make_validator, issuer):
     validator = make_validator(cache_seconds=60)
     credential = validator.validate(TOKEN)
     issuer.handler = lambda _: StubResponse(503)
@@ -107,7 +93,7 @@ def test_a_cached_token_is_valid_while_the_issuer_is_unavailable(
         validator.validate("another-token")
 
 
-def test_the_cache_does_not_contain_tokens(make_validator: MakeValidator) -> None:
+def test_the_cache_does_not_contain_tokens(make_validator):
     validator = make_validator(cache_seconds=60)
     validator.validate(TOKEN)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipient_fields.adapters.introspection import IntrospectionKeyValidator, TokenRules
+from recipient_fields.adapters.introspection import TokenRules
 from recipient_fields.domain import (
     Access,
     Credential,
@@ -20,13 +18,11 @@ from recipient_fields.domain import (
     RejectionReason,
 )
 
-from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens
+from .issuers import CLAIMS, NOW, TOKEN, Clock
 
 READ, WRITE = "recipient_fields:read", "recipient_fields:write"
 NOW_SECONDS = int(NOW.timestamp())
 MISSING = "(missing)"
-
-MakeValidator = Callable[..., IntrospectionKeyValidator]
 
 
 def claims_with(**claims: object) -> dict[str, object]:
@@ -45,9 +41,7 @@ def claims_with(**claims: object) -> dict[str, object]:
         ([WRITE, "x"], Access.READ_WRITE),
     ],
 )
-def test_the_scope_determines_the_access(
-    validator: IntrospectionKeyValidator, tokens: Tokens, scope: object, access: Access
-) -> None:
+def test_the_scope_determines_the_access(validator, tokens, scope, access):
     tokens.active[TOKEN] = claims_with(scope=scope)
 
     credential = validator.validate(TOKEN)
@@ -98,11 +92,8 @@ INVALID_EXPIRY_TIMES: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SEC
     ids=str,
 )
 def test_a_token_with_missing_or_invalid_claims_is_rejected_with_a_log_line(
-    validator: IntrospectionKeyValidator,
-    tokens: Tokens,
-    caplog: pytest.LogCaptureFixture,
-    claims: dict[str, object],
-) -> None:
+    validator, tokens, caplog, claims
+):
     caplog.set_level(logging.INFO, "recipient_fields")
     tokens.active[TOKEN] = claims_with(**claims)
 
@@ -132,15 +123,13 @@ def test_a_token_with_missing_or_invalid_claims_is_rejected_with_a_log_line(
     ],
     ids=str,
 )
-def test_a_token_with_other_valid_claims_is_valid(
-    validator: IntrospectionKeyValidator, tokens: Tokens, claims: dict[str, object]
-) -> None:
+def test_a_token_with_other_valid_claims_is_valid(validator, tokens, claims):
     tokens.active[TOKEN] = claims_with(**claims)
 
     assert isinstance(validator.validate(TOKEN), Credential)
 
 
-def test_a_token_is_valid_until_it_expires(make_validator: MakeValidator, tokens: Tokens) -> None:
+def test_a_token_is_valid_until_it_expires(make_validator, tokens):
     clock = Clock()
     validator = make_validator(clock=clock)
     tokens.active[TOKEN] = claims_with(exp=NOW_SECONDS + 60)
@@ -151,9 +140,7 @@ def test_a_token_is_valid_until_it_expires(make_validator: MakeValidator, tokens
     assert validator.validate(TOKEN) == Rejection(RejectionReason.EXPIRED, "backend")
 
 
-def test_a_rejection_has_no_key_id_that_contains_the_token(
-    make_validator: MakeValidator, tokens: Tokens
-) -> None:
+def test_a_rejection_has_no_key_id_that_contains_the_token(make_validator, tokens):
     tokens.active[TOKEN] = claims_with(exp=NOW_SECONDS, jti=f"id:{TOKEN}")
 
     outcome = make_validator(TokenRules(key_id_claim="jti")).validate(TOKEN)
@@ -181,13 +168,7 @@ def test_a_rejection_has_no_key_id_that_contains_the_token(
         ({"read_scope": "r", "write_scope": "w"}, {}, False),
     ],
 )
-def test_the_rules_select_the_claims(
-    make_validator: MakeValidator,
-    tokens: Tokens,
-    rules: dict[str, str],
-    claims: dict[str, object],
-    valid: bool,
-) -> None:
+def test_the_rules_select_the_claims(make_validator, tokens, rules, claims, valid):
     tokens.active[TOKEN] = claims_with(**claims)
 
     assert isinstance(make_validator(TokenRules(**rules)).validate(TOKEN), Credential) is valid
@@ -207,8 +188,8 @@ def test_the_rules_select_the_claims(
     ],
 )
 def test_the_key_id_is_a_short_printable_claim_without_the_token(
-    validator: IntrospectionKeyValidator, tokens: Tokens, client_id: object, key_id: str | None
-) -> None:
+    validator, tokens, client_id, key_id
+):
     tokens.active[TOKEN] = claims_with(client_id=client_id)
 
     credential = validator.validate(TOKEN)
@@ -217,7 +198,7 @@ def test_the_key_id_is_a_short_printable_claim_without_the_token(
     assert credential.key_id == key_id
 
 
-def test_the_key_id_can_be_another_claim(make_validator: MakeValidator, tokens: Tokens) -> None:
+def test_the_key_id_can_be_another_claim(make_validator, tokens):
     tokens.active[TOKEN] = claims_with(jti="t-1")
 
     credential = make_validator(TokenRules(key_id_claim="jti")).validate(TOKEN)
@@ -235,9 +216,7 @@ NAMES = st.sampled_from(["organization_id", "scope", "client_id", "exp", "nbf", 
 
 
 @given(claims=st.dictionaries(NAMES, JSON), start=st.sampled_from([{}, CLAIMS]))
-def test_any_claims_prove_a_credential_or_have_a_reason(
-    claims: dict[str, Any], start: dict[str, object]
-) -> None:
+def test_any_claims_prove_a_credential_or_have_a_reason(claims, start):
     sent = json.loads(json.dumps({**start, **claims}))
 
     verdict = TokenRules().evaluate(sent, NOW)

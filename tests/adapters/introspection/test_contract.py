@@ -22,7 +22,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing import InactiveKey, KeyValidatorContract, ValidKey
 
-from ...support.http_server import StubServer
 from .issuers import CLAIMS, NOW, TOKEN, Clock, Tokens, validator_at
 
 
@@ -177,9 +176,7 @@ CASES = KeyValidatorContract
         (ShowsTheKeyInItsRepr, CASES.test_the_repr_of_a_validator_contains_no_key),
     ],
 )
-def test_the_contract_detects_a_faulty_validator(
-    validator: KeyValidator, fault: type[Faulty], case: Callable[..., None]
-) -> None:
+def test_the_contract_detects_a_faulty_validator(validator, fault, case):
     credential = Credential(OrganizationId(7), "backend", Access.READ_WRITE)
 
     with pytest.raises(AssertionError):
@@ -192,7 +189,7 @@ class OmitsTheReason(Faulty):
         return Rejection(RejectionReason.UNKNOWN) if isinstance(outcome, Rejection) else outcome
 
 
-def test_the_contract_detects_a_missing_reason(validator: KeyValidator, tokens: Tokens) -> None:
+def test_the_contract_detects_a_missing_reason(validator, tokens):
     tokens.active[TOKEN] = {**CLAIMS, "exp": int(NOW.timestamp())}
     inactive = [InactiveKey(TOKEN, Rejection(RejectionReason.EXPIRED, "backend"))]
     case = CASES().test_an_inactive_key_is_rejected_with_its_reason_and_its_id
@@ -202,15 +199,13 @@ def test_the_contract_detects_a_missing_reason(validator: KeyValidator, tokens: 
         case(OmitsTheReason(validator), inactive)
 
 
-def test_the_contract_detects_a_failure_on_invalid_text(validator: KeyValidator) -> None:
+def test_the_contract_detects_a_failure_on_invalid_text(validator):
     with pytest.raises(UnicodeEncodeError):
         CASES().test_a_malformed_key_is_rejected(FailsOnSurrogates(validator), "\ud800")
 
 
 @pytest.mark.parametrize("fault", [RejectsDuringAnOutage, ShowsTheKeyInItsError])
-def test_the_contract_detects_a_hidden_outage_and_a_key_in_an_error(
-    free_port: int, fault: type[Faulty]
-) -> None:
+def test_the_contract_detects_a_hidden_outage_and_a_key_in_an_error(free_port, fault):
     credential = Credential(OrganizationId(7), "backend", Access.READ_WRITE)
 
     with (
@@ -222,9 +217,7 @@ def test_the_contract_detects_a_hidden_outage_and_a_key_in_an_error(
         )
 
 
-def test_malformed_tokens_are_not_sent_to_the_issuer(
-    validator: KeyValidator, issuer: StubServer
-) -> None:
+def test_malformed_tokens_are_not_sent_to_the_issuer(validator, issuer):
     texts = ("", "=", "a b", "tok en", "tok\n", "ü", "a" * 8_193, "tok=en", 'to"ken', "\ud800")
 
     outcomes = [validator.validate(text) for text in texts]

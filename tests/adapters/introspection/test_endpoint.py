@@ -35,7 +35,6 @@ from recipient_fields.domain import (
 from ...support.http_server import (
     HANG,
     RESET,
-    Handler,
     Reply,
     StubResponse,
     StubServer,
@@ -43,7 +42,7 @@ from ...support.http_server import (
     in_turn,
     stub_server,
 )
-from .issuers import CLAIMS, SECRET, TOKEN, Clock, Tokens, validator_at
+from .issuers import CLAIMS, SECRET, TOKEN, Clock, validator_at
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 GOOD = StubResponse.json({"active": True, **CLAIMS})
@@ -63,9 +62,7 @@ def unavailable(validator: IntrospectionKeyValidator, token: str = TOKEN) -> str
 
 
 class TestIntrospectionRequests:
-    def test_a_request_is_a_form_with_the_token(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer
-    ) -> None:
+    def test_a_request_is_a_form_with_the_token(self, validator, issuer):
         assert isinstance(validator.validate(TOKEN), Credential)
 
         (request,) = issuer.requests  # The stub has checked client, form and media type.
@@ -73,7 +70,7 @@ class TestIntrospectionRequests:
         assert request.headers["accept"] == "application/json"
         assert TOKEN not in str(request.headers)
 
-    def test_the_credentials_of_the_service_can_be_a_bearer_token(self, issuer: StubServer) -> None:
+    def test_the_credentials_of_the_service_can_be_a_bearer_token(self, issuer):
         authorization = bearer("mF_9.B5f-4.1JqM")
         issuer.handler = lambda _: GOOD
         endpoint = Issuer(url=issuer.url, authorization=authorization)
@@ -84,9 +81,7 @@ class TestIntrospectionRequests:
         assert issuer.requests[0].target == "/"
         assert "mF_9" not in repr(endpoint)
 
-    def test_each_validation_sends_a_request_over_the_same_connection(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer
-    ) -> None:
+    def test_each_validation_sends_a_request_over_the_same_connection(self, validator, issuer):
         connections = set()
         for _ in range(5):
             assert isinstance(validator.validate(TOKEN), Credential)
@@ -95,9 +90,7 @@ class TestIntrospectionRequests:
         assert len(issuer.requests) == 5
         assert connections == {1}
 
-    def test_an_api_key_of_the_service_is_not_sent(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer
-    ) -> None:
+    def test_an_api_key_of_the_service_is_not_sent(self, validator, issuer):
         outcome = validator.validate(PlainKey.generate().reveal())
         assert outcome == Rejection(RejectionReason.UNKNOWN)
         assert issuer.requests == []
@@ -109,16 +102,12 @@ def test_basic_credentials_are_encoded_as_in_the_rfc() -> None:
     )
 
 
-def test_an_inactive_token_is_rejected(
-    validator: IntrospectionKeyValidator, tokens: Tokens
-) -> None:
+def test_an_inactive_token_is_rejected(validator, tokens):
     assert validator.validate("another-token") == Rejection(RejectionReason.UNKNOWN)
     assert tokens.introspected == ["another-token"]
 
 
-def test_a_revoked_token_is_rejected_by_the_next_validation(
-    validator: IntrospectionKeyValidator, tokens: Tokens
-) -> None:
+def test_a_revoked_token_is_rejected_by_the_next_validation(validator, tokens):
     assert isinstance(validator.validate(TOKEN), Credential)
 
     del tokens.active[TOKEN]
@@ -126,9 +115,7 @@ def test_a_revoked_token_is_rejected_by_the_next_validation(
     assert validator.validate(TOKEN) == Rejection(RejectionReason.UNKNOWN)
 
 
-def test_rejected_credentials_of_the_service_raise_an_error(
-    make_validator: MakeValidator, tokens: Tokens
-) -> None:
+def test_rejected_credentials_of_the_service_raise_an_error(make_validator, tokens):
     message = unavailable(make_validator(secret="wrong"))
 
     assert message == "The token issuer does not accept this service's own credentials (401)."
@@ -176,9 +163,7 @@ INVALID_RESPONSES: dict[str, tuple[Reply, str]] = {
 
 
 @pytest.mark.parametrize(("reply", "message"), INVALID_RESPONSES.values(), ids=INVALID_RESPONSES)
-def test_an_invalid_response_raises_key_validation_unavailable(
-    validator: IntrospectionKeyValidator, issuer: StubServer, reply: Reply, message: str
-) -> None:
+def test_an_invalid_response_raises_key_validation_unavailable(validator, issuer, reply, message):
     issuer.handler = lambda _: reply
 
     assert message in unavailable(validator)
@@ -187,9 +172,7 @@ def test_an_invalid_response_raises_key_validation_unavailable(
 
 
 @pytest.mark.parametrize("host", ["issuer.invalid", "a..b.invalid"])
-def test_an_unknown_host_raises_key_validation_unavailable(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_host_raises_key_validation_unavailable(host, monkeypatch):
     def unknown(*_: object, **__: object) -> None:
         if ".." in host:
             raise UnicodeError("label empty or too long")
@@ -202,11 +185,8 @@ def test_an_unknown_host_raises_key_validation_unavailable(
 
 
 def test_the_next_address_is_tried_if_one_refuses_connections(
-    make_validator: MakeValidator,
-    issuer: StubServer,
-    free_port: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    make_validator, issuer, free_port, monkeypatch
+):
     look_up = socket.getaddrinfo
 
     def look_up_both(host: str, port: int, **kind: Any) -> list[Any]:
@@ -218,8 +198,8 @@ def test_the_next_address_is_tried_if_one_refuses_connections(
 
 
 def test_the_next_address_is_tried_in_time_if_one_does_not_respond(
-    make_validator: MakeValidator, issuer: StubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    make_validator, issuer, monkeypatch
+):
     with ExitStack() as sockets:
         unresponsive = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(3):  # Once the queue is full, connection attempts hang.
@@ -239,7 +219,7 @@ def test_the_next_address_is_tried_in_time_if_one_does_not_respond(
         assert time.monotonic() - started > 0.9  # Each address has half of the time.
 
 
-def test_a_refused_connection_raises_key_validation_unavailable(free_port: int) -> None:
+def test_a_refused_connection_raises_key_validation_unavailable(free_port):
     with closing(validator_at(f"http://127.0.0.1:{free_port}")) as validator:
         message = unavailable(validator)
 
@@ -249,7 +229,7 @@ def test_a_refused_connection_raises_key_validation_unavailable(free_port: int) 
 class TestEncryption:
     CERTIFICATE = Path(__file__).parents[1] / "esp" / "self_signed.pem"
 
-    def test_no_token_is_sent_if_the_certificate_is_untrusted(self, handler: Handler) -> None:
+    def test_no_token_is_sent_if_the_certificate_is_untrusted(self, handler):
         with (
             stub_server(handler, certificate=self.CERTIFICATE) as server,
             closing(validator_at(server.url)) as validator,
@@ -257,9 +237,7 @@ class TestEncryption:
             assert "its TLS certificate or protocol is not accepted" in unavailable(validator)
         assert server.requests == []
 
-    def test_a_certificate_in_ssl_cert_file_is_trusted(
-        self, handler: Handler, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_certificate_in_ssl_cert_file_is_trusted(self, handler, monkeypatch):
         monkeypatch.setenv("SSL_CERT_FILE", str(self.CERTIFICATE))
         with (
             stub_server(handler, certificate=self.CERTIFICATE) as server,
@@ -270,18 +248,14 @@ class TestEncryption:
             assert server.connections == 1
 
 
-def test_a_connection_that_the_issuer_has_closed_is_replaced(
-    validator: IntrospectionKeyValidator, issuer: StubServer, tokens: Tokens
-) -> None:
+def test_a_connection_that_the_issuer_has_closed_is_replaced(validator, issuer, tokens):
     assert isinstance(validator.validate(TOKEN), Credential)
     issuer.handler = in_turn([RESET], tokens)
 
     assert isinstance(validator.validate(TOKEN), Credential)
 
 
-def test_an_unread_response_does_not_affect_the_next_one(
-    validator: IntrospectionKeyValidator, issuer: StubServer, tokens: Tokens
-) -> None:
+def test_an_unread_response_does_not_affect_the_next_one(validator, issuer, tokens):
     leftover = b'{"active": true, "organization_id": 666, "scope": "recipient_fields:write"}'
     issuer.handler = in_turn(
         [StubResponse(500, leftover), StubResponse(200, b" " * 70_000 + leftover)], tokens
@@ -313,9 +287,7 @@ class TestCircuitBreaker:
             assert "in time" in unavailable(validator)
         issuer.requests.clear()
 
-    def test_no_requests_are_sent_during_the_pause(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer, now: list[float]
-    ) -> None:
+    def test_no_requests_are_sent_during_the_pause(self, validator, issuer, now):
         self.open_circuit(validator, issuer)
         now[0] += 0.999
 
@@ -324,9 +296,7 @@ class TestCircuitBreaker:
 
         assert issuer.requests == []
 
-    def test_one_request_at_a_time_is_sent_after_the_pause(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer, now: list[float]
-    ) -> None:
+    def test_one_request_at_a_time_is_sent_after_the_pause(self, validator, issuer, now):
         self.open_circuit(validator, issuer)
         now[0] += 1
 
@@ -336,13 +306,7 @@ class TestCircuitBreaker:
         assert len(issuer.requests) == 1
         assert sorted("recently" in message for message in messages) == [False] + [True] * 7
 
-    def test_any_response_closes_the_circuit(
-        self,
-        validator: IntrospectionKeyValidator,
-        issuer: StubServer,
-        tokens: Tokens,
-        now: list[float],
-    ) -> None:
+    def test_any_response_closes_the_circuit(self, validator, issuer, tokens, now):
         self.open_circuit(validator, issuer)
         issuer.handler = in_turn([StubResponse(500)], tokens)
         now[0] += 1
@@ -350,17 +314,13 @@ class TestCircuitBreaker:
         assert "failed (500)" in unavailable(validator)
         assert all(isinstance(validator.validate(TOKEN), Credential) for _ in range(3))
 
-    def test_a_malformed_token_is_rejected_while_the_circuit_is_open(
-        self, validator: IntrospectionKeyValidator, issuer: StubServer
-    ) -> None:
+    def test_a_malformed_token_is_rejected_while_the_circuit_is_open(self, validator, issuer):
         self.open_circuit(validator, issuer)
 
         assert validator.validate("no token") == Rejection(RejectionReason.MALFORMED)
 
 
-def test_error_responses_do_not_open_the_circuit(
-    validator: IntrospectionKeyValidator, issuer: StubServer
-) -> None:
+def test_error_responses_do_not_open_the_circuit(validator, issuer):
     """Otherwise, a client could open it with tokens that cause errors at the issuer."""
     issuer.handler = lambda request: StubResponse(500) if b"invalid" in request.body else GOOD
 
@@ -370,9 +330,7 @@ def test_error_responses_do_not_open_the_circuit(
     assert isinstance(validator.validate(TOKEN), Credential)
 
 
-def test_no_log_or_error_contains_a_token_or_a_secret(
-    make_validator: MakeValidator, issuer: StubServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_log_or_error_contains_a_token_or_a_secret(make_validator, issuer, caplog):
     caplog.set_level(logging.DEBUG)
     echo = TOKEN.encode()
     replies: list[Reply] = [
@@ -408,7 +366,7 @@ def test_no_log_or_error_contains_a_token_or_a_secret(
 
 @given(st.data())
 @settings(max_examples=60)
-def test_a_damaged_response_is_read_or_raises_an_error(data: st.DataObject) -> None:
+def test_a_damaged_response_is_read_or_raises_an_error(data):
     whole = HEAD + b"Content-Length: %d\r\n\r\n" % len(GOOD.body) + GOOD.body
     at = data.draw(st.integers(0, len(whole) - 1), label="at")
     damage = data.draw(st.binary(max_size=3), label="damage")
@@ -424,7 +382,7 @@ def test_a_damaged_response_is_read_or_raises_an_error(data: st.DataObject) -> N
     assert message.isprintable()
 
 
-def test_the_deadline_does_not_depend_on_the_clock(make_validator: MakeValidator) -> None:
+def test_the_deadline_does_not_depend_on_the_clock(make_validator):
     clock = Clock()
     clock.advance(10**9)
 

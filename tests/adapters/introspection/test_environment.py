@@ -19,7 +19,7 @@ from recipient_fields.entrypoints.service.selection import UnknownKeyValidator, 
 from recipient_fields.entrypoints.service.settings import Settings
 
 from ...support.http_server import StubServer
-from .issuers import CLAIMS, CLIENT, SECRET, TOKEN, Tokens
+from .issuers import CLAIMS, CLIENT, SECRET, TOKEN
 
 PAGE = (Path(__file__).parents[3] / "docs" / "key-validators.md").read_text("utf-8")
 PREFIX = "RECIPIENT_FIELDS_INTROSPECTION_"
@@ -46,14 +46,12 @@ def all_settings() -> str:
     )
 
 
-def test_the_url_and_the_environment_open_the_validator(issuer: StubServer) -> None:
+def test_the_url_and_the_environment_open_the_validator(issuer):
     with closing(open_validator(issuer)) as validator:
         assert isinstance(validator.validate(TOKEN), Credential)
 
 
-def test_the_settings_in_the_query_are_not_sent_to_the_issuer(
-    issuer: StubServer, tokens: Tokens, all_settings: str
-) -> None:
+def test_the_settings_in_the_query_are_not_sent_to_the_issuer(issuer, tokens, all_settings):
     claims = {"https://a.example/org": 7, "permissions": ["w"], "jti": "t-1"}
     tokens.active = {TOKEN: {**claims, "aud": "fields here", "iss": "https://a.example"}}
 
@@ -67,7 +65,7 @@ def test_the_settings_in_the_query_are_not_sent_to_the_issuer(
     assert results[0] == results[1]
 
 
-def test_every_setting_and_variable_is_documented(all_settings: str) -> None:
+def test_every_setting_and_variable_is_documented(all_settings):
     for setting in SETTINGS:
         assert f"`{setting}`" in PAGE
         assert f"{setting}=" in all_settings
@@ -96,7 +94,7 @@ def test_every_setting_and_variable_is_documented(all_settings: str) -> None:
         ("?timeout=3&cache_seconds=300&cache_tokens=999999", None),
     ],
 )
-def test_an_invalid_setting_is_reported_without_its_value(query: str, message: str | None) -> None:
+def test_an_invalid_setting_is_reported_without_its_value(query, message):
     url = f"introspection+https://issuer.example/introspect{query}"
     if message is None:
         assert open_key_validator(url, ENVIRONMENT) is not None
@@ -116,25 +114,25 @@ def test_an_invalid_setting_is_reported_without_its_value(query: str, message: s
         *("https://[::1", "http://127.0.0.2/", "https://a.example/ s3cret", "https:a.example"),
     ],
 )
-def test_an_invalid_or_unencrypted_url_is_rejected(url: str) -> None:
+def test_an_invalid_or_unencrypted_url_is_rejected(url):
     with pytest.raises(InvalidIntrospectionUrl, match="use one like") as error:
         open_key_validator(f"introspection+{url}", ENVIRONMENT)
     assert "s3cret" not in str(error.value)
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1/i", "http://[::1]:1/i", "https://a.example"])
-def test_http_is_accepted_on_the_loopback(url: str) -> None:
+def test_http_is_accepted_on_the_loopback(url):
     assert open_key_validator(f"introspection+{url}", ENVIRONMENT) is not None
 
 
 @pytest.mark.parametrize("url", ["stored:x", "stored", "", ":", ":x", "https", "introspection"])
-def test_an_invalid_key_validator_url_is_rejected(url: str) -> None:
+def test_an_invalid_key_validator_url_is_rejected(url):
     with pytest.raises(UnknownKeyValidator, match="as the key validator"):
         open_key_validator(url, ENVIRONMENT)
 
 
 @pytest.mark.parametrize("url", ["https://issuer.example/introspect", "introspection:x", "x:y"])
-def test_an_unknown_scheme_is_rejected(url: str) -> None:
+def test_an_unknown_scheme_is_rejected(url):
     with pytest.raises(UnknownKeyValidator, match=f"no key validator {url.split(':')[0]}:"):
         open_key_validator(url, ENVIRONMENT)
 
@@ -150,9 +148,7 @@ class TestCredentials:
             (("CLIENT_SECRET",), ("CLIENT_ID",)),
         ],
     )
-    def test_missing_variables_are_listed(
-        self, present: tuple[str, ...], missing: tuple[str, ...]
-    ) -> None:
+    def test_missing_variables_are_listed(self, present, missing):
         with pytest.raises(MissingCredentials, match="To introspect tokens, set") as error:
             open_key_validator(self.URL, {f"{PREFIX}{name}": SECRET for name in present})
         assert str(error.value).endswith(f"; or set only {PREFIX}TOKEN.")
@@ -185,7 +181,7 @@ def test_without_urllib3_the_error_names_the_extra() -> None:
         open_key_validator("introspection+https://issuer.example", ENVIRONMENT)
 
 
-def test_the_service_validates_keys_with_the_validator_of_its_settings(issuer: StubServer) -> None:
+def test_the_service_validates_keys_with_the_validator_of_its_settings(issuer):
     url = f"introspection+{issuer.url}/introspect"
     log = BufferedHandler(StringIO(), json_formatter())
     service = create_service(Settings(storage="memory:", keys=url), ENVIRONMENT, log)

@@ -31,8 +31,8 @@ def api(validator: IntrospectionKeyValidator, tokens: Tokens) -> Api:
     [(PLAIN, "[API key]"), (PLAIN[1:], PLAIN[1:]), ("characters", "characters"), ("B", "B")],
 )
 def test_a_request_id_that_equals_the_token_is_returned_but_not_logged(
-    api: Api, caplog: pytest.LogCaptureFixture, scheme: str, sent: str, logged: str
-) -> None:
+    api, caplog, scheme, sent, logged
+):
     caplog.set_level(logging.INFO, "recipient_fields.requests")
 
     response = api.list(authorization=f"{scheme} {PLAIN}", x_request_id=sent)

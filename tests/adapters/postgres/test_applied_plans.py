@@ -9,9 +9,7 @@ from textwrap import indent
 
 import pytest
 
-from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import Core
-from recipient_fields.domain import OrganizationId
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import SetName
 
@@ -44,9 +42,7 @@ with closing(PostgresStorage(url)) as storage:
 """
 
 
-def test_a_process_killed_before_any_statement_of_an_apply_changes_nothing(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_process_killed_before_any_statement_of_an_apply_changes_nothing(database, storage, ours):
     core = Core.over(storage)
     for name in "AB":
         core.integrations.create_integration(ours, esp=Esp("braze"), name=name)

@@ -19,7 +19,6 @@ from recipient_fields.domain import (
     CatalogTooLarge,
     DataType,
     FieldKey,
-    OrganizationId,
 )
 from recipient_fields.testing.catalog_sizes import size_in_plan, size_with
 from recipient_fields.testing.catalog_views import look
@@ -45,9 +44,7 @@ def stored_size(database: str) -> list[tuple[object, ...]]:
     )
 
 
-def test_a_migration_measures_the_catalogs(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_migration_measures_the_catalogs(database, storage, ours):
     key = storage.api_keys.add(a_grant(ours))
     for number in range(150):  # more than are read at once
         definition = evolve(a_definition(f"city_{number}"), allowed_values=VALUES)
@@ -64,9 +61,7 @@ def test_a_migration_measures_the_catalogs(
     assert size_in_plan(storage.fields, empty.id) == 0
 
 
-def test_a_migration_blocks_no_writer_and_completes_when_repeated(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_migration_blocks_no_writer_and_completes_when_repeated(database, storage, ours):
     add_field(storage.fields, ours, a_definition("city"), author=AUTHOR)
     theirs = storage.organizations.add("Theirs", NOW).id
     before = stored_size(database)
@@ -82,9 +77,7 @@ def test_a_migration_blocks_no_writer_and_completes_when_repeated(
     require_exact_counters(database)
 
 
-def test_changes_by_an_older_version_are_measured_at_the_next_change(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_changes_by_an_older_version_are_measured_at_the_next_change(database, storage, ours):
     add_field(storage.fields, ours, a_definition("city"), author=AUTHOR)
     execute(database, OLDER_UPDATE)
     assert stored_size(database)[0][1] is False
@@ -105,7 +98,7 @@ def test_changes_by_an_older_version_are_measured_at_the_next_change(
     require_exact_counters(database)
 
 
-def test_a_copied_catalog_is_measured(database: str, storage: PostgresStorage) -> None:
+def test_a_copied_catalog_is_measured(database, storage):
     source = MemoryStorage()
     organization = source.organizations.add("Copied", NOW)
     large = AllowedValues(DataType.TEXT, [f"{number:04}{'x' * 250}" for number in range(1_000)])
@@ -132,9 +125,7 @@ def restricted(server_url: str, database: str) -> Iterator[PostgresStorage]:
     execute(server_url, f"DROP ROLE {name}")
 
 
-def test_a_role_that_can_not_read_the_sequence_counts_the_greatest_id(
-    database: str, restricted: PostgresStorage
-) -> None:
+def test_a_role_that_can_not_read_the_sequence_counts_the_greatest_id(database, restricted):
     fields, ours = restricted.fields, restricted.organizations.add("Ours", NOW).id
     assert look(fields, ours, lambda view: view.next_id()) == MAX_SAFE_INTEGER
     limit = size_with(fields, ours, a_definition())

@@ -16,14 +16,12 @@ def breaker() -> CircuitBreaker:
     return CircuitBreaker(TIMEOUT)
 
 
-def test_without_a_check_it_stays_closed(breaker: CircuitBreaker) -> None:
+def test_without_a_check_it_stays_closed(breaker):
     sleep(TIMEOUT)
     assert breaker.allow()
 
 
-def test_a_check_without_a_response_opens_it_and_a_response_closes_it(
-    breaker: CircuitBreaker,
-) -> None:
+def test_a_check_without_a_response_opens_it_and_a_response_closes_it(breaker):
     breaker.begin_check()
     assert breaker.allow()
     sleep(TIMEOUT)
@@ -36,9 +34,7 @@ def test_a_check_without_a_response_opens_it_and_a_response_closes_it(
     breaker.require()
 
 
-def test_failures_open_it_only_after_a_while_and_the_last_one_is_the_reason(
-    breaker: CircuitBreaker,
-) -> None:
+def test_failures_open_it_only_after_a_while_and_the_last_one_is_the_reason(breaker):
     began = monotonic()
     while monotonic() < began + TIMEOUT / 2:
         breaker.begin_check()
@@ -49,7 +45,7 @@ def test_failures_open_it_only_after_a_while_and_the_last_one_is_the_reason(
         breaker.require()
 
 
-def test_a_response_to_a_request_clears_a_failed_check(breaker: CircuitBreaker) -> None:
+def test_a_response_to_a_request_clears_a_failed_check(breaker):
     breaker.begin_check()
     breaker.record_failure("refused")
     breaker.record_response()
@@ -57,9 +53,7 @@ def test_a_response_to_a_request_clears_a_failed_check(breaker: CircuitBreaker) 
     assert breaker.allow()
 
 
-def test_a_response_during_a_check_restarts_its_timeout(
-    breaker: CircuitBreaker,
-) -> None:
+def test_a_response_during_a_check_restarts_its_timeout(breaker):
     breaker.begin_check()
     sleep(TIMEOUT * 0.75)
     breaker.record_response()
@@ -69,9 +63,7 @@ def test_a_response_during_a_check_restarts_its_timeout(
     assert not breaker.allow()
 
 
-def test_each_outage_writes_two_lines_to_the_log(
-    breaker: CircuitBreaker, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_each_outage_writes_two_lines_to_the_log(breaker, caplog):
     for rejected in (3, 0):
         breaker.begin_check()
         breaker.record_failure("refused")
@@ -86,4 +78,4 @@ def test_each_outage_writes_two_lines_to_the_log(
     end = "PostgreSQL responds again after 0.2 s. {} requests were rejected."
     messages = [record.getMessage() for record in caplog.records]
     assert messages == [begin, end.format(3), begin, end.format(0)]
-    assert [record.facts["rejected"] for record in caplog.records[1::2]] == [3, 0]  # type: ignore[attr-defined]
+    assert [record.facts["rejected"] for record in caplog.records[1::2]] == [3, 0]

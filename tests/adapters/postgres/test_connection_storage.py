@@ -203,13 +203,8 @@ def campaigns(database: str) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_field_and_a_row_of_the_application_are_committed_or_rolled_back_together(
-    database: str,
-    host: Connection[Any],
-    over: PostgresConnectionStorage,
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    commits: bool,
-) -> None:
+    database, host, over, storage, ours, commits
+):
     with pytest.raises(ZeroDivisionError) if not commits else nullcontext(), host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
         field = add_field(over.fields, ours, a_definition(), author=AUTHOR)
@@ -224,9 +219,7 @@ def test_a_field_and_a_row_of_the_application_are_committed_or_rolled_back_toget
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_a_change_that_begins_the_transaction_is_part_of_it(
-    database: str, storage: PostgresStorage, ours: OrganizationId, commits: bool
-) -> None:
+def test_a_change_that_begins_the_transaction_is_part_of_it(database, storage, ours, commits):
     """Without autocommit, the first statement begins the transaction, also one of the storage."""
     with psycopg.connect(database) as host:
         add_field(
@@ -242,9 +235,7 @@ def divide_by_zero(_: RecipientField) -> NoReturn:
     raise ZeroDivisionError
 
 
-def test_a_method_that_raises_undoes_only_its_own_changes(
-    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
-) -> None:
+def test_a_method_that_raises_undoes_only_its_own_changes(host, over, database, ours):
     with host.transaction():
         host.execute("INSERT INTO campaigns VALUES ('before')")
         add_field(over.fields, ours, a_definition("city"), author=AUTHOR)
@@ -258,8 +249,8 @@ def test_a_method_that_raises_undoes_only_its_own_changes(
 
 
 def test_an_error_of_the_server_does_not_end_the_application_s_transaction(
-    server_url: str, empty_database: str
-) -> None:
+    server_url, empty_database
+):
     with psycopg.connect(empty_database) as host:
         over = PostgresConnectionStorage(lambda: host)
         host.execute("CREATE TABLE campaigns (name text)")
@@ -272,9 +263,7 @@ def test_an_error_of_the_server_does_not_end_the_application_s_transaction(
     assert campaigns(empty_database) == [("still here",)]
 
 
-def test_a_failed_transaction_of_the_application_stays_failed(
-    host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
-) -> None:
+def test_a_failed_transaction_of_the_application_stays_failed(host, over, ours):
     with host.transaction(force_rollback=True):
         with pytest.raises(psycopg.Error):
             host.execute("SELECT 1 / 0")
@@ -296,9 +285,7 @@ def settings(connection: Connection[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("schema", [None, "fields"])
-def test_every_method_restores_the_settings_of_the_transaction(
-    host: Connection[Any], database: str, ours: OrganizationId, schema: str | None
-) -> None:
+def test_every_method_restores_the_settings_of_the_transaction(host, database, ours, schema):
     over = PostgresConnectionStorage(lambda: host, schema=schema)
     host.execute("SET search_path = public, pg_catalog")
     if not host.autocommit:
@@ -323,13 +310,7 @@ def test_every_method_restores_the_settings_of_the_transaction(
 
 
 @pytest.mark.parametrize("in_transaction", [True, False])
-def test_a_method_waits_a_second_for_a_lock(
-    host: Connection[Any],
-    over: PostgresConnectionStorage,
-    database: str,
-    ours: OrganizationId,
-    in_transaction: bool,
-) -> None:
+def test_a_method_waits_a_second_for_a_lock(host, over, database, ours, in_transaction):
     with psycopg.connect(database) as other:
         other.execute("SELECT FROM organizations FOR UPDATE")
         with host.transaction() if in_transaction else nullcontext():
@@ -338,9 +319,7 @@ def test_a_method_waits_a_second_for_a_lock(
             host.execute("INSERT INTO campaigns VALUES ('still here')")
 
 
-def test_the_application_s_statement_timeout_applies(
-    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
-) -> None:
+def test_the_application_s_statement_timeout_applies(host, over, database, ours):
     with psycopg.connect(database) as other, host.transaction():
         other.execute("SELECT FROM organizations FOR UPDATE")
         host.execute("SET LOCAL lock_timeout = '5s'")
@@ -352,9 +331,7 @@ def test_the_application_s_statement_timeout_applies(
     assert isinstance(unavailable.value.__cause__, QueryCanceled)
 
 
-def test_the_application_s_lock_timeout_applies(
-    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
-) -> None:
+def test_the_application_s_lock_timeout_applies(host, over, database, ours):
     with psycopg.connect(database) as other:
         other.execute("SELECT FROM organizations FOR UPDATE")
         with committing(other, after=1.5), host.transaction():
@@ -363,9 +340,7 @@ def test_the_application_s_lock_timeout_applies(
     assert len(over.fields.all(ours).fields) == 1
 
 
-def test_the_connection_keeps_its_configuration(
-    database: str, host: Connection[Any], ours: OrganizationId
-) -> None:
+def test_the_connection_keeps_its_configuration(database, host, ours):
     notices: list[str | None] = []
     notified: list[str] = []
     host.add_notice_handler(lambda notice: notices.append(notice.message_primary))
@@ -399,8 +374,8 @@ def test_the_connection_keeps_its_configuration(
 
 
 def test_a_serialization_failure_in_the_application_s_transaction_is_raised(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+    database, storage, ours
+):
     """Its snapshot is older than the change, so that nothing it wrote could be right."""
     with psycopg.connect(database) as host:
         host.isolation_level = IsolationLevel.SERIALIZABLE
@@ -414,9 +389,7 @@ def test_a_serialization_failure_in_the_application_s_transaction_is_raised(
             add_field(over.fields, ours, a_definition("city"), author=AUTHOR)
 
 
-def test_a_change_outside_a_transaction_is_read_committed(
-    database: str, ours: OrganizationId
-) -> None:
+def test_a_change_outside_a_transaction_is_read_committed(database, ours):
     options = "-c default_transaction_isolation=serializable"
     with opened_storage(database, options=options) as over, ThreadPoolExecutor(8) as threads:
         field = add_field(over.fields, ours, a_definition(name="0"), author=AUTHOR)
@@ -435,8 +408,8 @@ def test_a_change_outside_a_transaction_is_read_committed(
 
 
 def test_a_key_inserted_without_the_lock_is_reported_within_a_transaction(
-    host: Connection[Any], over: PostgresConnectionStorage, database: str, ours: OrganizationId
-) -> None:
+    host, over, database, ours
+):
     """A statement by hand does not lock the organization; the retry finds its field."""
     with psycopg.connect(database) as hand:
         hand.execute(
@@ -452,17 +425,13 @@ def test_a_key_inserted_without_the_lock_is_reported_within_a_transaction(
     assert campaigns(database) == [("before",)]
 
 
-def test_a_connection_in_pipeline_mode_is_rejected(
-    host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
-) -> None:
+def test_a_connection_in_pipeline_mode_is_rejected(host, over, ours):
     with host.pipeline(), pytest.raises(StorageUnavailable, match="pipeline"):
         over.fields.all(ours)
     assert over.fields.all(ours).fields == ()
 
 
-def test_a_change_within_a_change_is_part_of_it(
-    host: Connection[Any], over: PostgresConnectionStorage, ours: OrganizationId
-) -> None:
+def test_a_change_within_a_change_is_part_of_it(host, over, ours):
     field = add_field(over.fields, ours, a_definition(), author=AUTHOR)
 
     def change(stored: Any) -> Any:
@@ -474,9 +443,7 @@ def test_a_change_within_a_change_is_part_of_it(
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_the_schema_is_created_in_the_application_s_transaction(
-    empty_database: str, commits: bool
-) -> None:
+def test_the_schema_is_created_in_the_application_s_transaction(empty_database, commits):
     with psycopg.connect(empty_database) as host:
         over = PostgresConnectionStorage(lambda: host, schema="fields")
         taken = over.migrate()
@@ -492,7 +459,7 @@ def test_the_schema_is_created_in_the_application_s_transaction(
     assert bool(tables) is commits
 
 
-def test_several_threads_can_migrate_at_once(empty_database: str) -> None:
+def test_several_threads_can_migrate_at_once(empty_database):
     with opened_storage(empty_database, "fields") as over, ThreadPoolExecutor(6) as threads:
         taken = list(threads.map(lambda _: over.migrate(), range(6)))
         over.check()
@@ -500,9 +467,7 @@ def test_several_threads_can_migrate_at_once(empty_database: str) -> None:
     assert max(taken) > 0
 
 
-def test_a_role_that_can_not_create_tables_gets_an_error(
-    server_url: str, empty_database: str
-) -> None:
+def test_a_role_that_can_not_create_tables_gets_an_error(server_url, empty_database):
     with psycopg.connect(empty_database, autocommit=True) as host:
         host.execute("CREATE ROLE visitor")
         host.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")  # As it is since PostgreSQL 15.
@@ -514,9 +479,7 @@ def test_a_role_that_can_not_create_tables_gets_an_error(
         host.execute("DROP ROLE visitor")
 
 
-def test_a_role_that_can_not_create_tables_can_migrate_a_current_schema(
-    empty_database: str,
-) -> None:
+def test_a_role_that_can_not_create_tables_can_migrate_a_current_schema(empty_database):
     with psycopg.connect(empty_database) as host:
         over = PostgresConnectionStorage(lambda: host)
         over.migrate()
@@ -531,7 +494,7 @@ def test_a_role_that_can_not_create_tables_can_migrate_a_current_schema(
         host.rollback()
 
 
-def test_a_schema_of_a_newer_version_is_not_changed(database: str) -> None:
+def test_a_schema_of_a_newer_version_is_not_changed(database):
     execute(database, "INSERT INTO schema_migrations VALUES ('9999_future')")
     try:
         with opened_storage(database) as over, pytest.raises(StorageUnavailable, match="newer"):
@@ -540,7 +503,7 @@ def test_a_schema_of_a_newer_version_is_not_changed(database: str) -> None:
         execute(database, "DELETE FROM schema_migrations WHERE name = '9999_future'")
 
 
-def test_the_service_can_share_the_schema_with_an_application(empty_database: str) -> None:
+def test_the_service_can_share_the_schema_with_an_application(empty_database):
     with opened_storage(empty_database, "fields") as over:
         over.migrate()
         ours = over.organizations.add("Ours", NOW)

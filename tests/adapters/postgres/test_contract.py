@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 
 import pytest
@@ -14,7 +14,6 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.application import Storage
 from recipient_fields.entrypoints.service.selection import open_storage
 from recipient_fields.testing import (
-    Call,
     FieldRepositoryContract,
     StorageContract,
     StorageDurabilityContract,
@@ -145,7 +144,7 @@ the_pool_may_be_random = pytest.mark.filterwarnings(
 
 @the_pool_may_be_random
 @pytest.mark.slow
-def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database: str) -> None:
+def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database):
     machine = machine_for(lambda: closing(PostgresStorage(shared_database)))
     run_state_machine_as_test(machine, settings=settings(max_examples=30))
     require_exact_counters(shared_database)
@@ -160,9 +159,7 @@ def test_any_sequence_of_calls_returns_what_the_model_returns(shared_database: s
 )
 @given(calls=port_calls())
 @pytest.mark.slow
-def test_postgresql_and_memory_return_the_same(
-    storage: PostgresStorage, shared_database: str, calls: Sequence[Call]
-) -> None:
+def test_postgresql_and_memory_return_the_same(storage, shared_database, calls):
     execute(shared_database, EMPTY)
     assert_storages_agree(storage, MemoryStorage(), calls)
     require_exact_counters(shared_database)

@@ -53,7 +53,7 @@ def error_of(sqlstate: str) -> psycopg.Error:
 
 
 @pytest.mark.parametrize("sqlstate", sorted(UNAVAILABLE))
-def test_temporary_errors_of_the_server_are_unavailable(sqlstate: str) -> None:
+def test_temporary_errors_of_the_server_are_unavailable(sqlstate):
     with pytest.raises(StorageUnavailable, match=sqlstate), translated_errors():
         raise error_of(sqlstate)
 
@@ -68,7 +68,7 @@ def test_temporary_errors_of_the_server_are_unavailable(sqlstate: str) -> None:
     ],
     ids=repr,
 )
-def test_a_lost_connection_is_unavailable(error: psycopg.Error) -> None:
+def test_a_lost_connection_is_unavailable(error):
     message = f"PostgreSQL: {error}"
     with pytest.raises(StorageUnavailable, match=message) as raised, translated_errors():
         raise error
@@ -76,7 +76,7 @@ def test_a_lost_connection_is_unavailable(error: psycopg.Error) -> None:
 
 
 @pytest.mark.parametrize(("sqlstate", "rule"), REFUSED.items())
-def test_a_value_that_can_not_be_stored_is_invalid_and_not_shown(sqlstate: str, rule: Rule) -> None:
+def test_a_value_that_can_not_be_stored_is_invalid_and_not_shown(sqlstate, rule):
     with pytest.raises(InvalidField) as raised, translated_errors():
         raise error_of(sqlstate)
     [violation] = raised.value.violations
@@ -97,7 +97,7 @@ def test_all_other_errors_of_the_server_pass_unchanged() -> None:
 @pytest.mark.parametrize(
     "error", [psycopg.ProgrammingError("bad placeholder"), psycopg.InterfaceError("closed cursor")]
 )
-def test_errors_of_usage_pass_unchanged(error: psycopg.Error) -> None:
+def test_errors_of_usage_pass_unchanged(error):
     with pytest.raises(type(error)), translated_errors():
         raise error
 
@@ -196,9 +196,7 @@ def test_a_second_conflict_is_raised() -> None:
         (error_of("42601"), psycopg.errors.SyntaxError),
     ],
 )
-def test_other_errors_are_raised_without_a_retry(
-    error: psycopg.Error, expected: type[Exception]
-) -> None:
+def test_other_errors_are_raised_without_a_retry(error, expected):
     pauses: list[float] = []
     with pytest.raises(expected):
         retry_once(Attempt([error]), pauses.append)

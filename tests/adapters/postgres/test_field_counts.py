@@ -137,9 +137,7 @@ def this(storage: PostgresStorage, ours: OrganizationId) -> ThisVersion:
     return ThisVersion(storage, ours)
 
 
-def test_changes_by_an_older_version_are_counted(
-    database: str, older: OlderVersion, this: ThisVersion
-) -> None:
+def test_changes_by_an_older_version_are_counted(database, older, this):
     assert this.add("city")
     for number in range(1, LIMIT):
         assert older.add(f"city_{number}")
@@ -151,9 +149,7 @@ def test_changes_by_an_older_version_are_counted(
 
 
 @pytest.mark.parametrize("left", [1, 2])
-def test_a_creation_that_waits_for_an_older_version_counts_its_field(
-    database: str, older: OlderVersion, this: ThisVersion, left: int
-) -> None:
+def test_a_creation_that_waits_for_an_older_version_counts_its_field(database, older, this, left):
     for number in range(LIMIT - left):
         assert this.add(f"city_{number}")
     with ThreadPoolExecutor() as threads:
@@ -165,9 +161,7 @@ def test_a_creation_that_waits_for_an_older_version_counts_its_field(
     require_exact_counters(database)
 
 
-def test_a_creation_that_waits_for_the_same_key_names_the_holder(
-    database: str, ours: OrganizationId, storage: PostgresStorage, older: OlderVersion
-) -> None:
+def test_a_creation_that_waits_for_the_same_key_names_the_holder(database, ours, storage, older):
     with ThreadPoolExecutor() as threads:
         with older.adding("town"):
             definition = a_definition("town")
@@ -180,12 +174,8 @@ def test_a_creation_that_waits_for_the_same_key_names_the_holder(
 
 @pytest.mark.slow
 def test_the_limit_is_exact_while_processes_of_two_versions_write(
-    database: str,
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    older: OlderVersion,
-    this: ThisVersion,
-) -> None:
+    database, storage, ours, older, this
+):
     def write(version: Version, writer: int) -> None:
         """Add fields and delete every second one, until the limit is reached."""
         for number in range(3 * LIMIT):
@@ -205,9 +195,7 @@ def test_the_limit_is_exact_while_processes_of_two_versions_write(
     require_exact_counters(database)
 
 
-def test_a_copied_organization_is_counted_at_its_first_change(
-    database: str, storage: PostgresStorage
-) -> None:
+def test_a_copied_organization_is_counted_at_its_first_change(database, storage):
     source = MemoryStorage()
     organization = source.organizations.add("Copied", NOW)
     for number in range(LIMIT - 1):
@@ -226,9 +214,7 @@ READ_ROWS = """
 """The number of fields that the transaction has read."""
 
 
-def test_a_creation_does_not_read_the_other_fields(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_creation_does_not_read_the_other_fields(database, storage, ours):
     changes = CatalogChanges.of(created=tuple(a_definition(f"city_{n}") for n in range(500)))
     storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=NOW)
     with psycopg.connect(database) as connection, connection.transaction():

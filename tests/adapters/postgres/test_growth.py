@@ -94,7 +94,5 @@ def pages_so_far(url: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["find a key", "read a list", "read a field", "change", "create"])
-def test_the_pages_of_a_call_grow_with_the_depth_of_b_trees_only(
-    pages: Mapping[int, Mapping[str, float]], name: str
-) -> None:
+def test_the_pages_of_a_call_grow_with_the_depth_of_b_trees_only(pages, name):
     assert pages[MANY][name] <= pages[FEW][name] + MORE, pages

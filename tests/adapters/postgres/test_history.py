@@ -109,8 +109,8 @@ def follow(
 
 @pytest.mark.slow
 def test_a_reader_of_eight_processes_misses_nothing_if_one_of_them_is_killed(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+    database, storage, ours
+):
     stopped = Event()
     acknowledged: list[str] = []
     with ThreadPoolExecutor(WRITERS + 1) as threads:
@@ -179,9 +179,7 @@ def replayed(records: list[HistoryRecord]) -> set[FieldId]:
     return ids
 
 
-def test_a_change_of_one_field_and_its_record_are_one_statement(
-    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_a_change_of_one_field_and_its_record_are_one_statement(storage, ours, round_trips):
     """Except a creation, each also reads the field."""
 
     def count(call: Callable[[], object]) -> int:
@@ -199,9 +197,7 @@ def test_a_change_of_one_field_and_its_record_are_one_statement(
     assert len(storage.history.select(ours, HistoryQuery()).records) == 3
 
 
-def test_the_service_needs_no_more_round_trips_for_its_limit(
-    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_the_service_needs_no_more_round_trips_for_its_limit(storage, ours, round_trips):
     service = RecipientFieldService(fields=storage.fields, history=storage.history)
     draft = FieldDraft(name="City", data_type="text")
 
@@ -221,9 +217,7 @@ def test_the_service_needs_no_more_round_trips_for_its_limit(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", ["lock_timeout = '5s'", "statement_timeout = '200ms'"])
-def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(
-    database: str, ours: OrganizationId, limit: str
-) -> None:
+def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(database, ours, limit):
     """A storage waits for a lock for 1 s at most, and PostgreSQL may end a statement earlier."""
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET {limit}")
@@ -261,9 +255,7 @@ COUNT = 1_001
 """More than one statement stores."""
 
 
-def test_all_batches_of_a_transaction_occur_at_one_time(
-    storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_all_batches_of_a_transaction_occur_at_one_time(storage, ours):
     definitions = tuple(a_definition(f"field_{number}") for number in range(COUNT))
     changes = CatalogChanges.of(created=definitions)
     applied = storage.fields.change(ours, lambda _: changes, author=AUTHOR, at=LATER)
@@ -285,9 +277,7 @@ def test_all_batches_of_a_transaction_occur_at_one_time(
     assert [each.occurred_at for each in records] == [LATER] * COUNT + [LATER + millisecond] * COUNT
 
 
-def test_pruning_takes_several_short_transactions(
-    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_pruning_takes_several_short_transactions(storage, ours, round_trips):
     assert isinstance(storage.history, RelationalHistoryRepository)
     history = evolve(storage.history, rows_per_removal=2)
     for number in range(6):
@@ -299,9 +289,7 @@ def test_pruning_takes_several_short_transactions(
     assert storage.history.select(ours, HistoryQuery()).records == (last,)
 
 
-def test_the_undo_of_shared_values_stores_them_in_each_document_again(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_the_undo_of_shared_values_stores_them_in_each_document_again(database, storage, ours):
     field = add_field(storage.fields, ours, large_definition(), author=AUTHOR)
     update_field(storage.fields, ours, field.id, toggled, author=AUTHOR)
     delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
@@ -315,9 +303,7 @@ def test_the_undo_of_shared_values_stores_them_in_each_document_again(
         assert size.bytes == size.inherited > 0
 
 
-def test_records_of_an_earlier_version_are_counted_once_and_can_be_removed(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_records_of_an_earlier_version_are_counted_once_and_can_be_removed(database, storage, ours):
     for number in range(4):
         add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
     execute(

@@ -35,7 +35,7 @@ LINK = f"""
 """
 
 
-def test_roles_and_links_from_before_the_upgrade_stay(empty_database: str) -> None:
+def test_roles_and_links_from_before_the_upgrade_stay(empty_database):
     migrate(empty_database)
     execute(empty_database, undo_statements()["0010_invitations"])
     execute(empty_database, ACME)
@@ -53,9 +53,7 @@ def test_roles_and_links_from_before_the_upgrade_stay(empty_database: str) -> No
         assert storage.sessions.add(dana, bytes(32), NOW, "").administrator_id == dana.id
 
 
-def test_a_role_that_an_old_process_grants_is_not_changed_by_an_invitation(
-    empty_database: str,
-) -> None:
+def test_a_role_that_an_old_process_grants_is_not_changed_by_an_invitation(empty_database):
     migrate(empty_database)
     execute(empty_database, ACME)
     draft = an_invitation_draft(DANA, role=Role.ADMIN)
@@ -69,9 +67,7 @@ def test_a_role_that_an_old_process_grants_is_not_changed_by_an_invitation(
         assert storage.administrators.invitations(OrganizationId(1)) == ()
 
 
-def test_an_invitation_to_an_organization_that_an_old_process_deletes_has_no_effect(
-    empty_database: str,
-) -> None:
+def test_an_invitation_to_an_organization_that_an_old_process_deletes_has_no_effect(empty_database):
     migrate(empty_database)
     execute(empty_database, ACME)
     draft = an_invitation_draft(DANA)

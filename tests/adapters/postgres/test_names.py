@@ -26,18 +26,14 @@ def core(storage: PostgresStorage, ours: OrganizationId) -> Core:
     return core
 
 
-def test_the_codes_for_20_integrations_are_three_round_trips(
-    core: Core, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_the_codes_for_20_integrations_are_three_round_trips(core, ours, round_trips):
     round_trips.clear()
     listed = core.content.list_codes(ours, FieldKey("tier"))
     assert len(round_trips) == 3
     assert len(listed.codes) == 20
 
 
-def test_the_exports_for_20_integrations_are_two_round_trips(
-    core: Core, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_the_exports_for_20_integrations_are_two_round_trips(core, ours, round_trips):
     ids = [each.id for each in core.integrations.list_integrations(ours)]
     content = parse_content("{{recipient.tier}}")
     round_trips.clear()
@@ -47,9 +43,7 @@ def test_the_exports_for_20_integrations_are_two_round_trips(
     assert all(isinstance(each.outcome, ExportedContent) for each in exports)
 
 
-def test_a_preview_and_its_keys_are_two_round_trips(
-    core: Core, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_a_preview_and_its_keys_are_two_round_trips(core, ours, round_trips):
     content = parse_content("{{recipient.tier}} {{recipient.email}}")
     round_trips.clear()
     shown = core.content.preview_content(ours, content, {"tier": "gold"})

@@ -50,7 +50,7 @@ def roles(server_url: str) -> Iterator[tuple[str, str]]:
         execute(server_url, f"DROP ROLE IF EXISTS {OWNER}, {SERVICE}")
 
 
-def test_the_role_of_the_service_can_change_rows_and_no_tables(roles: tuple[str, str]) -> None:
+def test_the_role_of_the_service_can_change_rows_and_no_tables(roles):
     _, service = roles
 
     assert _new_organization(service) == 1
@@ -60,9 +60,7 @@ def test_the_role_of_the_service_can_change_rows_and_no_tables(roles: tuple[str,
             execute(service, statement)
 
 
-def test_the_sequences_skip_the_ids_that_were_assigned_since_a_dump(
-    roles: tuple[str, str],
-) -> None:
+def test_the_sequences_skip_the_ids_that_were_assigned_since_a_dump(roles):
     owner, service = roles
     before = _new_organization(service)
 

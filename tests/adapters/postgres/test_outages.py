@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
@@ -20,7 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from recipient_fields.adapters.postgres import PostgresStorage, circuit_breaker, migrate
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
-from recipient_fields.domain import OrganizationId, StorageUnavailable
+from recipient_fields.domain import StorageUnavailable
 from recipient_fields.testing.assertions import attempt
 from recipient_fields.testing.field_changes import add_field
 
@@ -47,12 +47,7 @@ def database(server: PostgresServer) -> Iterator[str]:
     "break_and_mend",
     OUTAGES,
 )
-def test_an_outage_loses_nothing_and_ends_soon(
-    server: PostgresServer,
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    break_and_mend: Callable[[PostgresServer], None],
-) -> None:
+def test_an_outage_loses_nothing_and_ends_soon(server, storage, ours, break_and_mend):
     with Load(storage, ours) as load:
         break_and_mend(server)
         eventually(server.accepts, within=10)
@@ -63,9 +58,7 @@ def test_an_outage_loses_nothing_and_ends_soon(
     load.require_nothing_lost()
 
 
-def test_requests_to_a_frozen_server_are_rejected_until_it_resumes(
-    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_requests_to_a_frozen_server_are_rejected_until_it_resumes(server, storage, ours):
     with Load(storage, ours) as load:
         server.freeze()
         frozen = monotonic()
@@ -80,8 +73,8 @@ def test_requests_to_a_frozen_server_are_rejected_until_it_resumes(
 
 
 def test_idle_sessions_of_a_frozen_server_are_detected_before_a_request_uses_them(
-    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+    server, storage, ours
+):
     storage.fields.all(ours)
     server.freeze()
     try:
@@ -96,17 +89,13 @@ def test_idle_sessions_of_a_frozen_server_are_detected_before_a_request_uses_the
     assert storage.fields.all(ours).fields == ()
 
 
-def test_a_session_that_ended_while_idle_is_not_used(
-    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_session_that_ended_while_idle_is_not_used(server, storage, ours):
     for _ in range(3):
         server.terminate_backends()
         assert storage.fields.all(ours).fields == ()
 
 
-def test_a_write_to_a_locked_organization_is_rejected_after_a_second(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_write_to_a_locked_organization_is_rejected_after_a_second(database, storage, ours):
     with psycopg.connect(database) as locker:
         locker.execute("SELECT FROM organizations FOR UPDATE")
         began = monotonic()
@@ -118,9 +107,7 @@ def test_a_write_to_a_locked_organization_is_rejected_after_a_second(
 
 
 @pytest.mark.parametrize(("prepare", "message"), [(True, "lock timeout"), (False, "in time")])
-def test_a_read_of_a_locked_table_is_cancelled_in_time(
-    database: str, ours: OrganizationId, message: str, *, prepare: bool
-) -> None:
+def test_a_read_of_a_locked_table_is_cancelled_in_time(database, ours, message, *, prepare):
     """The server cancels in configured sessions, the deadline of the call in shared ones."""
     storage = PostgresStorage(database, prepare=prepare)
     with psycopg.connect(database) as locker:
@@ -135,9 +122,7 @@ def test_a_read_of_a_locked_table_is_cancelled_in_time(
     storage.close()
 
 
-def test_a_missing_synchronous_standby_does_not_exhaust_the_server(
-    server: PostgresServer, database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_missing_synchronous_standby_does_not_exhaust_the_server(server, database, storage, ours):
     server.acknowledge_with("gone")
     try:
         for number in range(3):
@@ -161,9 +146,7 @@ def waiting(database: str) -> object:
     return number
 
 
-def test_connections_to_a_server_that_became_read_only_are_replaced(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_connections_to_a_server_that_became_read_only_are_replaced(database, storage, ours):
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     execute(
@@ -185,9 +168,7 @@ def test_connections_to_a_server_that_became_read_only_are_replaced(
         pytest.fail("Every connection is still read-only.")
 
 
-def test_a_server_that_does_not_respond_is_skipped_after_two_seconds(
-    server: PostgresServer, database: str
-) -> None:
+def test_a_server_that_does_not_respond_is_skipped_after_two_seconds(server, database):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hosts = f"127.0.0.1:{silent.getsockname()[1]},127.0.0.1:{server.port}"
         url = database.replace(f"127.0.0.1:{server.port}", hosts)
@@ -196,12 +177,7 @@ def test_a_server_that_does_not_respond_is_skipped_after_two_seconds(
         assert 2 <= monotonic() - began < 2.5
 
 
-def test_a_single_frozen_session_is_no_outage(
-    server: PostgresServer,
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_single_frozen_session_is_no_outage(server, storage, ours, caplog):
     """This includes the session of the monitor."""
     with Load(storage, ours) as load:
         sleep(1.5)
@@ -217,12 +193,7 @@ def test_a_single_frozen_session_is_no_outage(
     assert outage_lines(caplog) == []
 
 
-def test_terminated_sessions_are_no_outage(
-    server: PostgresServer,
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_terminated_sessions_are_no_outage(server, storage, ours, caplog):
     with Load(storage, ours) as load:
         for _ in range(3):
             server.terminate_backends()
@@ -231,9 +202,7 @@ def test_terminated_sessions_are_no_outage(
     assert outage_lines(caplog) == []
 
 
-def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(
-    database: str, ours: OrganizationId, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(database, ours, caplog):
     storage = PostgresStorage(database, pool_size=2)
     outcomes: list[object] = []
 
@@ -268,11 +237,8 @@ def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(
 
 
 def test_the_log_has_two_lines_per_outage_and_the_second_counts_rejected_requests(
-    server: PostgresServer,
-    storage: PostgresStorage,
-    ours: OrganizationId,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    server, storage, ours, caplog
+):
     counted: list[StorageUnavailable] = []
 
     def is_rejected() -> bool:
@@ -301,9 +267,7 @@ def test_the_log_has_two_lines_per_outage_and_the_second_counts_rejected_request
     assert int(number[1]) == len(counted) > 10
 
 
-def test_requests_during_an_outage_are_rejected_at_once(
-    server: PostgresServer, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_requests_during_an_outage_are_rejected_at_once(server, storage, ours):
     server.freeze()
     try:
         began = monotonic()
@@ -324,7 +288,7 @@ def outage_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.name == circuit_breaker.__name__]
 
 
-def test_a_failover_is_followed(server: PostgresServer) -> None:
+def test_a_failover_is_followed(server):
     standby = server.standby()
     try:
         with new_database(server.url()) as url:

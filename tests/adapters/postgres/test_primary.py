@@ -60,9 +60,7 @@ def open_storage(stack: ExitStack, url: str) -> PostgresStorage:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attributes", ["read-write", "any"])
-def test_a_primary_that_was_replaced_gets_no_write_a_moment_later(
-    cluster: Cluster, attributes: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_primary_that_was_replaced_gets_no_write_a_moment_later(cluster, attributes, caplog):
     with ExitStack() as stack:
         storage = open_storage(stack, cluster.url(attributes))
         storage.organizations.add("Before", NOW)
@@ -89,9 +87,7 @@ def test_a_primary_that_was_replaced_gets_no_write_a_moment_later(
 
 
 @pytest.mark.slow
-def test_a_primary_that_was_replaced_is_not_used_although_the_new_one_is_lost(
-    cluster: Cluster,
-) -> None:
+def test_a_primary_that_was_replaced_is_not_used_although_the_new_one_is_lost(cluster):
     with ExitStack() as stack:
         storage = open_storage(stack, cluster.url())
         storage.check()
@@ -111,9 +107,7 @@ def test_a_primary_that_was_replaced_is_not_used_although_the_new_one_is_lost(
 
 
 @pytest.mark.slow
-def test_a_change_that_began_before_the_detection_is_not_acknowledged(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_change_that_began_before_the_detection_is_not_acknowledged(cluster, caplog):
     with ExitStack() as stack:
         storage = open_storage(stack, cluster.url())
         ours = storage.organizations.add("Ours", NOW).id
@@ -137,7 +131,7 @@ def responds(storage: PostgresStorage) -> bool:
 
 
 @pytest.mark.slow
-def test_a_storage_on_a_standby_reads_before_and_after_its_promotion(cluster: Cluster) -> None:
+def test_a_storage_on_a_standby_reads_before_and_after_its_promotion(cluster):
     with ExitStack() as stack:
         storage = open_storage(stack, cluster.new.url())
         assert responds(storage)
@@ -149,7 +143,7 @@ def test_a_storage_on_a_standby_reads_before_and_after_its_promotion(cluster: Cl
 
 
 @pytest.mark.slow
-def test_a_storage_opened_after_the_promotion_leaves_the_old_primary(cluster: Cluster) -> None:
+def test_a_storage_opened_after_the_promotion_leaves_the_old_primary(cluster):
     cluster.new.promote()
     with ExitStack() as stack:
         storage = open_storage(stack, cluster.url())
@@ -159,9 +153,7 @@ def test_a_storage_opened_after_the_promotion_leaves_the_old_primary(cluster: Cl
 
 
 @pytest.mark.slow
-def test_without_the_right_to_read_the_timeline_the_storage_works_and_logs_it_once(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_the_right_to_read_the_timeline_the_storage_works_and_logs_it_once(cluster, caplog):
     execute(cluster.old.url(), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
     execute(cluster.old.url(), f"CREATE ROLE service LOGIN PASSWORD '{PASSWORD}'")
     execute(cluster.old.url(), "GRANT ALL ON ALL TABLES IN SCHEMA public TO service")
@@ -186,7 +178,7 @@ def test_without_the_right_to_read_the_timeline_the_storage_works_and_logs_it_on
         ("/db?host=a,b&port=7", [("a", "7"), ("b", "7")]),
     ],
 )
-def test_each_host_of_a_url_is_a_host(address: str, hosts: list[tuple[str, str | None]]) -> None:
+def test_each_host_of_a_url_is_a_host(address, hosts):
     parameters = parse_url(f"postgresql://{address}")
     split = split_hosts(parameters)
     assert [(host.get("host"), host.get("port") or None) for host in split] == hosts

@@ -19,7 +19,7 @@ import pytest
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.postgres.schema import Migration, apply_migrations
 from recipient_fields.adapters.row_mapping import UnreadableRow
-from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
+from recipient_fields.domain import FieldKey, StorageUnavailable
 from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from ...support.postgres import PASSWORD, execute
@@ -68,9 +68,7 @@ def inserting(**members: str) -> str:
 
 @pytest.mark.parametrize(("constraint", "members"), BROKEN.items(), ids=BROKEN)
 @pytest.mark.usefixtures("ours")
-def test_the_error_for_an_invalid_row_names_the_constraint(
-    database: str, constraint: str, members: dict[str, str]
-) -> None:
+def test_the_error_for_an_invalid_row_names_the_constraint(database, constraint, members):
     execute(database, inserting(key="'taken'"))
     execute(database, inserting())
     execute(database, "DELETE FROM recipient_fields WHERE key = 'city'")
@@ -80,14 +78,12 @@ def test_the_error_for_an_invalid_row_names_the_constraint(
 
 
 @pytest.mark.usefixtures("ours")
-def test_only_the_server_assigns_ids(database: str) -> None:
+def test_only_the_server_assigns_ids(database):
     with pytest.raises(psycopg.errors.GeneratedAlways):
         execute(database, inserting(id="7"))
 
 
-def test_a_damaged_row_is_unavailable_and_not_an_invalid_request(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_damaged_row_is_unavailable_and_not_an_invalid_request(database, storage, ours):
     field = add_field(storage.fields, ours, a_definition("spoiled"), author=AUTHOR)
     key = storage.api_keys.add(a_grant(ours))
     execute(database, "UPDATE recipient_fields SET name = E'a\\nb'")
@@ -102,9 +98,7 @@ def test_a_damaged_row_is_unavailable_and_not_an_invalid_request(
         storage.api_keys.all(ours)
 
 
-def test_a_row_that_can_not_be_converted_is_named(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_row_that_can_not_be_converted_is_named(database, storage, ours):
     """JSON with a number that Python can't read, and a year after 9999."""
     field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     key = storage.api_keys.add(a_grant(ours))
@@ -122,7 +116,7 @@ def test_a_row_that_can_not_be_converted_is_named(
         storage.api_keys.find(key.digest)
 
 
-def test_migrating_a_current_schema_applies_nothing(empty_database: str) -> None:
+def test_migrating_a_current_schema_applies_nothing(empty_database):
     assert migrate(empty_database) == 16
     assert migrate(empty_database) == 0
 
@@ -159,7 +153,7 @@ def migrating(url: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_eight_concurrent_processes_apply_each_migration_once(empty_database: str) -> None:
+def test_eight_concurrent_processes_apply_each_migration_once(empty_database):
     processes = [migrating(empty_database) for _ in range(8)]
     assert [process.wait(30) for process in processes] == [0] * 8
     names = execute(empty_database, "SELECT name FROM schema_migrations")
@@ -183,7 +177,7 @@ def test_eight_concurrent_processes_apply_each_migration_once(empty_database: st
     ]
 
 
-def test_a_process_applies_only_migrations_that_it_has_prepared(empty_database: str) -> None:
+def test_a_process_applies_only_migrations_that_it_has_prepared(empty_database):
     """Another process applies each of them in between."""
     prepared: list[str] = []
 
@@ -210,7 +204,7 @@ def test_a_process_applies_only_migrations_that_it_has_prepared(empty_database: 
     )
 
 
-def test_a_migration_that_waited_too_long_for_a_lock_is_tried_again(empty_database: str) -> None:
+def test_a_migration_that_waited_too_long_for_a_lock_is_tried_again(empty_database):
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
     with ThreadPoolExecutor(1) as threads, psycopg.connect(empty_database) as reader:
@@ -223,7 +217,7 @@ def test_a_migration_that_waited_too_long_for_a_lock_is_tried_again(empty_databa
         assert migrated.result() == UNDONE
 
 
-def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database: str) -> None:
+def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_database):
     """It is blocked before its last statement: the table exists, the record does not."""
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
@@ -248,7 +242,7 @@ def test_a_migration_that_is_killed_halfway_completes_when_repeated(empty_databa
     PostgresStorage(empty_database).close()
 
 
-def test_an_index_whose_build_was_killed_is_built_again(empty_database: str) -> None:
+def test_an_index_whose_build_was_killed_is_built_again(empty_database):
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
     execute(
@@ -268,9 +262,7 @@ def test_an_index_whose_build_was_killed_is_built_again(empty_database: str) -> 
         *("api_keys", "integrations"),
     ],
 )
-def test_the_first_column_of_each_primary_key_is_the_organization(
-    database: str, table: str
-) -> None:
+def test_the_first_column_of_each_primary_key_is_the_organization(database, table):
     assert key_columns(database, f"{table}_pk")[0] == ("organization_id",)
 
 
@@ -310,7 +302,7 @@ def without_history(empty_database: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_migration_of_a_large_table_blocks_no_writer_for_a_second(without_history: str) -> None:
+def test_the_migration_of_a_large_table_blocks_no_writer_for_a_second(without_history):
     """It is repeated, because a deadlock with a writer would depend on the moment."""
     with Writers(without_history) as writers:
         for _ in range(10):
@@ -323,8 +315,8 @@ def test_the_migration_of_a_large_table_blocks_no_writer_for_a_second(without_hi
 
 @pytest.mark.slow
 def test_a_migration_that_waits_for_a_long_transaction_blocks_no_writer_for_a_second(
-    without_history: str,
-) -> None:
+    without_history,
+):
     with psycopg.connect(without_history) as reading, Writers(without_history) as writers:
         reading.execute("SELECT FROM organizations")
         sleep(0.2)
@@ -348,7 +340,7 @@ SYNC = "UPDATE integrations SET last_synced_at = now() WHERE id = %s"
 
 
 @pytest.mark.slow
-def test_new_keys_of_a_million_rows_block_no_writer_for_a_second(without_history: str) -> None:
+def test_new_keys_of_a_million_rows_block_no_writer_for_a_second(without_history):
     execute(without_history, MILLION_KEYS)
     durations: list[float] = []
     with ThreadPoolExecutor(1) as threads:
@@ -366,9 +358,7 @@ def test_new_keys_of_a_million_rows_block_no_writer_for_a_second(without_history
     assert max(durations) < 1
 
 
-def test_an_index_build_waits_for_a_writer_without_blocking_the_others(
-    empty_database: str,
-) -> None:
+def test_an_index_build_waits_for_a_writer_without_blocking_the_others(empty_database):
     migrate(empty_database)
     execute(empty_database, WITHOUT_HISTORY)
     with ThreadPoolExecutor(1) as threads:
@@ -419,7 +409,7 @@ class Writers:
                 self.durations.append(monotonic() - began)
 
 
-def test_a_migration_that_fails_reports_the_reason_on_one_line(empty_database: str) -> None:
+def test_a_migration_that_fails_reports_the_reason_on_one_line(empty_database):
     execute(empty_database, "CREATE TABLE organizations ()")
     with pytest.raises(StorageUnavailable) as refused:
         migrate(empty_database)
@@ -448,9 +438,7 @@ def service_url(empty_database: str) -> Iterator[str]:
         execute(empty_database, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
-def test_a_role_that_can_only_access_rows_serves_but_does_not_migrate(
-    empty_database: str, service_url: str
-) -> None:
+def test_a_role_that_can_only_access_rows_serves_but_does_not_migrate(empty_database, service_url):
     with pytest.raises(StorageUnavailable, match="permission denied for schema public"):
         migrate(service_url)
     migrate(empty_database)

@@ -3,16 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from ...support.postgres import PROGRAMS, PostgresServer, installed_packages, reachable
 
 
-def test_it_starts_from_a_folder_that_only_its_owner_can_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_starts_from_a_folder_that_only_its_owner_can_reach(tmp_path, monkeypatch):
     """Root's home is such a folder: as root, the servers run as another user."""
     tmp_path.chmod(0o700)
     (tmp_path / "packages").symlink_to(installed_packages())
@@ -27,9 +24,7 @@ def test_it_starts_from_a_folder_that_only_its_owner_can_reach(
 
 
 @pytest.mark.slow
-def test_a_run_without_a_reachable_temporary_folder_ends_with_a_message(
-    tmp_path: Path,
-) -> None:
+def test_a_run_without_a_reachable_temporary_folder_ends_with_a_message(tmp_path):
     """An example is `TMPDIR=/root/tmp`."""
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "--collect-only"],

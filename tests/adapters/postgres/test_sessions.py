@@ -22,7 +22,6 @@ from recipient_fields.domain import (
     DataType,
     FieldName,
     InvalidField,
-    OrganizationId,
     Rule,
     StorageUnavailable,
 )
@@ -44,15 +43,13 @@ def deallocate_everything(storage: PostgresStorage) -> None:
             connection.execute("DEALLOCATE ALL", prepare=False)
 
 
-def test_a_text_with_a_null_is_rejected_rather_than_cut_off(storage: PostgresStorage) -> None:
+def test_a_text_with_a_null_is_rejected_rather_than_cut_off(storage):
     with pytest.raises(InvalidField) as rejected:
         storage._database.read(lambda c: c.driver.execute("SELECT %s::text", ("a\0b",)))
     assert [v.rule for v in rejected.value.violations] == [Rule.INVALID_CHARACTERS]
 
 
-def test_a_session_whose_statements_were_deallocated_is_replaced(
-    database: str, ours: OrganizationId
-) -> None:
+def test_a_session_whose_statements_were_deallocated_is_replaced(database, ours):
     storage = PostgresStorage(database, pool_size=POOL_SIZE)
     try:
         key = storage.api_keys.add(a_grant(ours))
@@ -71,7 +68,7 @@ def test_a_session_whose_statements_were_deallocated_is_replaced(
         storage.close()
 
 
-def test_the_reason_why_the_server_ended_a_session_is_reported(storage: PostgresStorage) -> None:
+def test_the_reason_why_the_server_ended_a_session_is_reported(storage):
     end = "SELECT pg_terminate_backend(pg_backend_pid())"
     for call in (storage._database.read, storage._database.write):
         with pytest.raises(StorageUnavailable, match="57P01"):
@@ -79,9 +76,7 @@ def test_the_reason_why_the_server_ended_a_session_is_reported(storage: Postgres
     assert storage._database.read(lambda c: c.driver.execute("SELECT 1").fetchone()) == (1,)
 
 
-def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(
-    database: str, ours: OrganizationId
-) -> None:
+def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(database, ours):
     storage = PostgresStorage(database, pool_size=1)
     revision = storage.fields.all(ours).revision
 
@@ -104,7 +99,7 @@ def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(
         storage.close()
 
 
-def test_an_error_of_the_commit_is_reported(storage: PostgresStorage) -> None:
+def test_an_error_of_the_commit_is_reported(storage):
     storage._database.write(
         lambda connection: connection.driver.execute("""
             CREATE TABLE parents (id bigint PRIMARY KEY);
@@ -117,9 +112,7 @@ def test_an_error_of_the_commit_is_reported(storage: PostgresStorage) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
-def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
-    database: str, encoding: str
-) -> None:
+def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(database, encoding):
     storage = PostgresStorage(
         f"{database}{'&' if '?' in database else '?'}client_encoding={encoding}"
     )
@@ -137,7 +130,7 @@ def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(
         storage.close()
 
 
-def test_a_statement_that_exceeds_the_deadline_ends_on_the_server_too(database: str) -> None:
+def test_a_statement_that_exceeds_the_deadline_ends_on_the_server_too(database):
     with DeadlineConnection.connect(database, autocommit=True) as connection:
         began = monotonic()
         connection.deadline = began + 0.3
@@ -149,9 +142,7 @@ def test_a_statement_that_exceeds_the_deadline_ends_on_the_server_too(database: 
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
-def test_an_interrupt_ends_a_statement_at_once(
-    database: str, interrupt: type[BaseException]
-) -> None:
+def test_an_interrupt_ends_a_statement_at_once(database, interrupt):
     def interrupted(*_: object) -> None:
         raise interrupt
 
@@ -178,9 +169,7 @@ def require_no_sleeping_session(database: str) -> None:
         eventually(lambda: other.execute(sleeping).rowcount == 0, within=5)
 
 
-def test_the_application_may_configure_how_psycopg_reads_json(
-    storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_the_application_may_configure_how_psycopg_reads_json(storage, ours):
     values = AllowedValues(DataType.NUMBER, [1, 1.5, -0.25])
     definition = evolve(a_definition(), data_type=DataType.NUMBER, allowed_values=values)
     set_json_loads(lambda text: json.loads(text, parse_float=Decimal))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.domain import FieldKey, FieldQuery, OrganizationId
+from recipient_fields.domain import FieldKey, FieldQuery
 from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from .examples import AUTHOR, LATER, a_definition, permit, renaming
-from .statements import Statements, names_its_organization
+from .statements import names_its_organization
 
 WITHOUT_ORGANIZATION = (
     "SELECT * FROM recipient_fields",
@@ -29,13 +28,11 @@ WITHOUT_ORGANIZATION = (
 
 
 @pytest.mark.parametrize("statement", WITHOUT_ORGANIZATION)
-def test_a_statement_without_the_organization_is_detected(statement: str) -> None:
+def test_a_statement_without_the_organization_is_detected(statement):
     assert not names_its_organization(statement)
 
 
-def test_every_statement_on_fields_contains_the_organization(
-    storage: PostgresStorage, ours: OrganizationId, statements: Statements
-) -> None:
+def test_every_statement_on_fields_contains_the_organization(storage, ours, statements):
     field = add_field(storage.fields, ours, a_definition(), limit=1, author=AUTHOR)
     storage.fields.get(ours, field.id)
     storage.fields.get(ours, FieldKey("city"))
@@ -49,9 +46,7 @@ def test_every_statement_on_fields_contains_the_organization(
     assert all(map(names_its_organization, on_fields))
 
 
-def test_fields_and_integrations_of_one_revision_are_two_round_trips(
-    storage: PostgresStorage, ours: OrganizationId, round_trips: list[object]
-) -> None:
+def test_fields_and_integrations_of_one_revision_are_two_round_trips(storage, ours, round_trips):
     storage.fields.all(ours)
     round_trips.clear()
     storage.integrations.read_catalog(ours)

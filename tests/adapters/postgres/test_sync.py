@@ -122,8 +122,8 @@ def shape(fields: tuple[RecipientField, ...]) -> tuple[int, set[str], set[int]]:
 
 
 def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
-    database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
-) -> None:
+    database, storage, ours, integration
+):
     run(storage, integration, "Old", 0, 30)
     before = storage.fields.all(ours), storage.integrations.all(ours)
     for statement in range(1, 100):
@@ -142,9 +142,7 @@ def test_a_process_killed_before_any_statement_of_a_run_changes_nothing(
     assert storage.integrations.all(ours) != before[1]
 
 
-def test_a_process_killed_during_a_run_stores_all_or_nothing(
-    database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
-) -> None:
+def test_a_process_killed_during_a_run_stores_all_or_nothing(database, storage, ours, integration):
     run(storage, integration, "0", 0, FIELDS)
     label, outcomes = "0", set()
     for number, milliseconds in enumerate((0, 30, 60, 100, 150, 200, 300, 400, 700), start=1):
@@ -170,9 +168,7 @@ def test_a_process_killed_during_a_run_stores_all_or_nothing(
     assert (count, labels) == (FIELDS + 1, {"Last"})
 
 
-def test_a_run_locks_the_catalog_only_after_it_is_planned(
-    storage: PostgresStorage, ours: OrganizationId, integration: Integration
-) -> None:
+def test_a_run_locks_the_catalog_only_after_it_is_planned(storage, ours, integration):
     overtaking: list[RecipientField] = []
 
     def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
@@ -188,8 +184,8 @@ def test_a_run_locks_the_catalog_only_after_it_is_planned(
 
 @pytest.mark.parametrize("overtaken", range(5))
 def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
-    storage: PostgresStorage, ours: OrganizationId, integration: Integration, overtaken: int
-) -> None:
+    storage, ours, integration, overtaken
+):
     received: list[int] = []
 
     def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
@@ -206,9 +202,7 @@ def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
     assert shape(storage.fields.all(ours).fields) == (received[-1] + 30, {"New"}, {1})
 
 
-def test_a_run_is_planned_again_after_another_run_that_changes_no_field(
-    storage: PostgresStorage, ours: OrganizationId, integration: Integration
-) -> None:
+def test_a_run_is_planned_again_after_another_run_that_changes_no_field(storage, ours, integration):
     run(storage, integration, "Old", 0, 30)
     received: list[Integration] = []
 
@@ -241,8 +235,8 @@ class _Overtaken:
 
 @pytest.mark.parametrize("overtaken_by", ["names", "sync"])
 def test_a_confirmed_run_is_rejected_if_another_integration_has_changed_what_it_does(
-    storage: PostgresStorage, ours: OrganizationId, integration: Integration, overtaken_by: str
-) -> None:
+    storage, ours, integration, overtaken_by
+):
     """The removal of a field leaves its name at another integration to `city`."""
     other = service_over(storage).create_integration(ours, esp=Esp("mailchimp"), name="Other")
     run(storage, integration, "Old", 0, 1)
@@ -272,9 +266,7 @@ def test_a_confirmed_run_is_rejected_if_another_integration_has_changed_what_it_
     assert (name.after.esp_name.name, name.after.esp_name.state) == ("CITY", expected)
 
 
-def test_readers_see_the_catalog_before_a_long_run_or_after_it(
-    storage: PostgresStorage, ours: OrganizationId, integration: Integration
-) -> None:
+def test_readers_see_the_catalog_before_a_long_run_or_after_it(storage, ours, integration):
     run(storage, integration, "0", 0, FIELDS)
     done = Event()
 
@@ -312,9 +304,7 @@ def test_readers_see_the_catalog_before_a_long_run_or_after_it(
             assert len(labels) == 1
 
 
-def test_a_second_run_writes_no_field_and_leaves_the_revision(
-    database: str, storage: PostgresStorage, ours: OrganizationId, integration: Integration
-) -> None:
+def test_a_second_run_writes_no_field_and_leaves_the_revision(database, storage, ours, integration):
     run(storage, integration, "Same", 0, FIELDS)
     before = every_row(database), storage.fields.all(ours).revision
     assert len(before[0]) > FIELDS
@@ -335,9 +325,7 @@ def every_row(database: str) -> list[tuple[object, ...]]:
     )
 
 
-def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(
-    empty_database: str,
-) -> None:
+def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(empty_database):
     migrate(empty_database)
     storage = PostgresStorage(empty_database)
     ours = storage.organizations.add("Ours", NOW).id

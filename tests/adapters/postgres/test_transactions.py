@@ -18,7 +18,6 @@ from recipient_fields.domain import (
     KeyGrant,
     KeyTaken,
     OrganizationContents,
-    OrganizationId,
     RecipientField,
     StorageUnavailable,
 )
@@ -29,9 +28,7 @@ from ...support.waiting import eventually
 from .examples import AUTHOR, NOW, a_definition, a_grant, renaming
 
 
-def test_a_key_inserted_without_the_lock_is_reported_with_its_field(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_key_inserted_without_the_lock_is_reported_with_its_field(database, storage, ours):
     """A statement entered by hand does not lock the organization, so the constraint decides."""
     with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
         [(holder,)] = hand.execute(
@@ -48,9 +45,7 @@ def test_a_key_inserted_without_the_lock_is_reported_with_its_field(
     assert taken.value.existing_id == holder
 
 
-def test_a_deadlock_is_retried_once(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_deadlock_is_retried_once(database, storage, ours):
     """A statement by hand locks the field, and a change locks the organization; each needs both."""
     name = database.rpartition("/")[2]
     field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
@@ -78,9 +73,7 @@ def test_a_deadlock_is_retried_once(
     assert storage.fields.get(ours, field.id).version == 2
 
 
-def test_a_rotation_and_the_deletion_of_its_organization_do_not_deadlock(
-    database: str, storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_rotation_and_the_deletion_of_its_organization_do_not_deadlock(database, storage, ours):
     """After a deadlock, one of the two would run again."""
     key = storage.api_keys.add(a_grant(ours))
     runs: list[str] = []
@@ -113,9 +106,7 @@ def blocked(database: str) -> bool:
 
 
 @pytest.mark.parametrize("prepare", [True, False])
-def test_the_server_limits_how_long_a_transaction_can_block_others(
-    database: str, *, prepare: bool
-) -> None:
+def test_the_server_limits_how_long_a_transaction_can_block_others(database, *, prepare):
     """A stuck process must not block an organization for long.
 
     After the transaction, a session that clients share must have its previous settings.
@@ -135,8 +126,8 @@ def test_the_server_limits_how_long_a_transaction_can_block_others(
 
 @pytest.mark.parametrize("prepare", [True, False])
 def test_transactions_are_read_committed_even_if_the_database_defaults_to_serializable(
-    database: str, *, prepare: bool
-) -> None:
+    database, *, prepare
+):
     """Under SERIALIZABLE, PostgreSQL would reject concurrent writers."""
 
     def show(connection: PostgresConnection) -> object:
@@ -156,7 +147,7 @@ def test_transactions_are_read_committed_even_if_the_database_defaults_to_serial
         execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
-def test_a_session_that_was_reset_loses_no_update(database: str, ours: OrganizationId) -> None:
+def test_a_session_that_was_reset_loses_no_update(database, ours):
     """The server rejects one of two concurrent writers, whose retry reads what the other stored."""
     name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
@@ -180,15 +171,13 @@ def test_a_session_that_was_reset_loses_no_update(database: str, ours: Organizat
         execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
-def test_microseconds_are_truncated_and_not_rounded_into_the_future(
-    storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_microseconds_are_truncated_and_not_rounded_into_the_future(storage, ours):
     definition = evolve(a_definition(), created_at=NOW + timedelta(microseconds=999))
     field = add_field(storage.fields, ours, definition, author=AUTHOR)
     assert storage.fields.get(ours, field.id).created_at == NOW
 
 
-def test_instants_do_not_depend_on_the_servers_time_zone(storage: PostgresStorage) -> None:
+def test_instants_do_not_depend_on_the_servers_time_zone(storage):
     for at in (NOW, NOW.replace(year=1, month=1, day=1), NOW.replace(year=9999, month=12, day=31)):
         organization = storage.organizations.add("Ours", at)
         definition = evolve(a_definition(), created_at=at)
@@ -198,9 +187,7 @@ def test_instants_do_not_depend_on_the_servers_time_zone(storage: PostgresStorag
         assert storage.organizations.all()[-1] == organization
 
 
-def test_without_preparing_nothing_is_kept_in_the_servers_session(
-    database: str, ours: OrganizationId
-) -> None:
+def test_without_preparing_nothing_is_kept_in_the_servers_session(database, ours):
     storage = PostgresStorage(database, pool_size=1, prepare=False)
     try:
         for number in range(20):
@@ -215,7 +202,7 @@ def test_without_preparing_nothing_is_kept_in_the_servers_session(
         storage.close()
 
 
-def test_a_closed_storage_is_unavailable(database: str) -> None:
+def test_a_closed_storage_is_unavailable(database):
     storage = PostgresStorage(database)
     storage.close()
     storage.close()
@@ -223,9 +210,7 @@ def test_a_closed_storage_is_unavailable(database: str) -> None:
         storage.check()
 
 
-def test_a_revision_that_a_failover_has_lost_does_not_occur_again(
-    storage: PostgresStorage, ours: OrganizationId
-) -> None:
+def test_a_revision_that_a_failover_has_lost_does_not_occur_again(storage, ours):
     """Every change sets the revision to the current time at least, so none is assigned twice."""
     before = time_ns() // 1_000_000
     field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)

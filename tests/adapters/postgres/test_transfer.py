@@ -66,11 +66,8 @@ def is_empty(storage: PostgresStorage) -> bool:
 
 
 def test_a_copy_to_a_server_that_fails_ends_with_an_error_and_stores_nothing(
-    server: PostgresServer,
-    fragile: str,
-    outage: Callable[[], None],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    server, fragile, outage, caplog
+):
     with pytest.raises(StorageUnavailable, match=r"^PostgreSQL: "):
         impatient(fragile, rows_per_batch=10).store(snapshot_of(100, at(50, outage)))
     server.bring_back()
@@ -81,9 +78,7 @@ def test_a_copy_to_a_server_that_fails_ends_with_an_error_and_stores_nothing(
         assert len(storage.fields.all(OURS).fields) == 100
 
 
-def test_a_copy_from_a_server_that_fails_ends_with_an_error(
-    fragile: str, outage: Callable[[], None], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_copy_from_a_server_that_fails_ends_with_an_error(fragile, outage, caplog):
     with closing(PostgresStorage(fragile)) as storage:
         storage.store_snapshot(snapshot_of(MANY))
         with pytest.raises(StorageUnavailable, match=r"^PostgreSQL: "):
@@ -104,7 +99,7 @@ def read_until_the_end(storage: PostgresStorage | Transfer, before: Callable[[in
         "idle_in_transaction_session_timeout = '100ms'",
     ],
 )
-def test_a_copy_outlasts_the_limits_of_its_role(database: str, limit: str) -> None:
+def test_a_copy_outlasts_the_limits_of_its_role(database, limit):
     execute(database, f"ALTER ROLE postgres SET {limit}")
     try:
         copies = Transfer(parse_url(database), rows_per_batch=MANY)
@@ -114,9 +109,7 @@ def test_a_copy_outlasts_the_limits_of_its_role(database: str, limit: str) -> No
         execute(database, f"ALTER ROLE postgres RESET {limit.split()[0]}")
 
 
-def test_a_copy_is_not_limited_by_the_deadline_of_other_calls(
-    database: str,
-) -> None:
+def test_a_copy_is_not_limited_by_the_deadline_of_other_calls(database):
     began = monotonic()
     impatient(database, rows_per_batch=1).store(snapshot_of(5, lambda _: sleep(0.6)))
     assert monotonic() - began > 2.5
@@ -124,7 +117,7 @@ def test_a_copy_is_not_limited_by_the_deadline_of_other_calls(
         assert len(storage.fields.all(OURS).fields) == 5
 
 
-def test_readers_of_the_target_are_not_blocked_by_a_copy(database: str) -> None:
+def test_readers_of_the_target_are_not_blocked_by_a_copy(database):
     with closing(PostgresStorage(database)) as storage:
         seen: list[object] = []
         read = at(50, lambda: seen.append(storage.organizations.all()))
@@ -132,7 +125,7 @@ def test_readers_of_the_target_are_not_blocked_by_a_copy(database: str) -> None:
         assert seen == [()]
 
 
-def test_an_organization_that_another_process_is_creating_rejects_the_copy(database: str) -> None:
+def test_an_organization_that_another_process_is_creating_rejects_the_copy(database):
     with closing(PostgresStorage(database)) as storage, psycopg.connect(database) as other:
         other.execute(
             "INSERT INTO organizations (name, revision, created_at) VALUES ('New', 1, now())"
@@ -141,9 +134,7 @@ def test_an_organization_that_another_process_is_creating_rejects_the_copy(datab
             storage.store_snapshot(snapshot_of(1))
 
 
-def test_an_organization_that_is_committed_before_the_lock_is_granted_rejects_the_copy(
-    database: str,
-) -> None:
+def test_an_organization_that_is_committed_before_the_lock_is_granted_rejects_the_copy(database):
     with closing(PostgresStorage(database)) as storage, psycopg.connect(database) as other:
         execute(database, "ALTER ROLE postgres SET default_transaction_isolation = 'serializable'")
         try:
@@ -161,7 +152,7 @@ def test_an_organization_that_is_committed_before_the_lock_is_granted_rejects_th
             execute(database, "ALTER ROLE postgres RESET default_transaction_isolation")
 
 
-def test_an_organization_waits_until_a_copy_has_ended(database: str) -> None:
+def test_an_organization_waits_until_a_copy_has_ended(database):
     with closing(PostgresStorage(database)) as storage:
 
         def create() -> None:
@@ -172,7 +163,7 @@ def test_an_organization_waits_until_a_copy_has_ended(database: str) -> None:
         assert [each.name for each in storage.organizations.all()] == ["ACME"]
 
 
-def test_two_urls_of_one_database_are_identical(database: str) -> None:
+def test_two_urls_of_one_database_are_identical(database):
     address = urlsplit(database)
     other = address._replace(netloc=address.netloc.replace("127.0.0.1", "localhost"))
     with (
@@ -182,7 +173,7 @@ def test_two_urls_of_one_database_are_identical(database: str) -> None:
         assert one.identity() == same.identity()
 
 
-def test_two_schemas_of_one_database_are_not_identical(database: str) -> None:
+def test_two_schemas_of_one_database_are_not_identical(database):
     execute(database, "CREATE SCHEMA IF NOT EXISTS other")
     other = f"{database}?options=-csearch_path%3Dother"
     migrate(other)
@@ -207,7 +198,7 @@ def service_url(server_url: str, database: str) -> Iterator[str]:
     execute(server_url, f"DROP ROLE {name}")
 
 
-def test_the_error_of_a_role_without_the_sequences_names_the_owner(service_url: str) -> None:
+def test_the_error_of_a_role_without_the_sequences_names_the_owner(service_url):
     hint = "permission denied for sequence .* Copy as the role that owns the tables"
     with closing(PostgresStorage(service_url)) as storage:
         with pytest.raises(StorageUnavailable, match=hint):
@@ -216,7 +207,7 @@ def test_the_error_of_a_role_without_the_sequences_names_the_owner(service_url: 
             read_until_the_end(storage, nothing)
 
 
-def test_a_damaged_row_ends_a_copy_and_is_named(database: str) -> None:
+def test_a_damaged_row_ends_a_copy_and_is_named(database):
     with closing(PostgresStorage(database)) as storage:
         storage.store_snapshot(snapshot_of(3))
         execute(database, "UPDATE recipient_fields SET key = 'Not a key' WHERE id = 2")
@@ -224,7 +215,7 @@ def test_a_damaged_row_ends_a_copy_and_is_named(database: str) -> None:
             read_until_the_end(storage, nothing)
 
 
-def test_a_database_without_a_schema_gets_all_of_it(empty_database: str) -> None:
+def test_a_database_without_a_schema_gets_all_of_it(empty_database):
     migrate_new(empty_database)
     with closing(PostgresStorage(empty_database)) as storage, closing(MemoryStorage()) as memory:
         memory.store_snapshot(snapshot_of(2))
@@ -232,7 +223,7 @@ def test_a_database_without_a_schema_gets_all_of_it(empty_database: str) -> None
         assert storage.fields.all(OURS).fields == memory.fields.all(OURS).fields
 
 
-def test_an_older_schema_is_not_changed(empty_database: str) -> None:
+def test_an_older_schema_is_not_changed(empty_database):
     migrate(empty_database)
     last = "(SELECT max(name) FROM schema_migrations)"
     execute(empty_database, f"DELETE FROM schema_migrations WHERE name = {last}")
@@ -241,7 +232,7 @@ def test_an_older_schema_is_not_changed(empty_database: str) -> None:
         PostgresStorage(empty_database)
 
 
-def test_a_new_schema_is_created_completely_or_not_at_all(empty_database: str) -> None:
+def test_a_new_schema_is_created_completely_or_not_at_all(empty_database):
     execute(empty_database, "CREATE TABLE integrations (title text)")
     with pytest.raises(StorageUnavailable, match="already exists"):
         migrate_new(empty_database)

@@ -38,9 +38,7 @@ def test_the_page_undoes_every_migration_except_the_first_newest_first() -> None
 
 
 @pytest.mark.parametrize("migration", LATER)
-def test_the_statements_restore_the_schema_before_a_migration(
-    empty_database: str, migration: str
-) -> None:
+def test_the_statements_restore_the_schema_before_a_migration(empty_database, migration):
     migrate(empty_database)
     current = execute(empty_database, SHAPE)
     for name, statements in undo_statements().items():

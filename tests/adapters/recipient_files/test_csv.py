@@ -10,8 +10,6 @@ import pytest
 from recipient_fields.application.ports.recipients import FileOptions
 from recipient_fields.entrypoints.service.selection import open_recipients
 
-from ...support.recipient_lists import Lists
-
 HEADER = "tier,shoe_size,born\n"
 READABLE = {
     "bom": b"\xef\xbb\xbftier,comment\ngold,x\n",
@@ -29,7 +27,7 @@ READABLE = {
 
 
 @pytest.mark.parametrize("content", READABLE.values(), ids=list(READABLE))
-def test_a_file_is_read(lists: Lists, content: bytes) -> None:
+def test_a_file_is_read(lists, content):
     assert lists.check(content).numbers == (1, 0)
 
 
@@ -100,28 +98,28 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("content", "message"), UNREADABLE.values(), ids=list(UNREADABLE))
-def test_a_file_that_is_not_csv_is_rejected(lists: Lists, content: bytes, message: str) -> None:
+def test_a_file_that_is_not_csv_is_rejected(lists, content, message):
     assert lists.refusal(content) == message
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le"])
-def test_an_encoding_is_specified(lists: Lists, encoding: str) -> None:
+def test_an_encoding_is_specified(lists, encoding):
     content = "comment\nZoë\n".encode(encoding)
     assert lists.check(content, "list.csv", FileOptions(encoding=encoding)).numbers == (1, 0)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
-def test_a_byte_order_mark_belongs_to_no_name(lists: Lists, encoding: str) -> None:
+def test_a_byte_order_mark_belongs_to_no_name(lists, encoding):
     content = "\ufefftier\ngold\n".encode(encoding)
     assert lists.check(content, "list.csv", FileOptions(encoding=encoding)).numbers == (1, 0)
 
 
-def test_a_delimiter_is_specified(lists: Lists) -> None:
+def test_a_delimiter_is_specified(lists):
     checked = lists.check("tier:comment\ngold:a,b;c\n", "list.csv", FileOptions(delimiter=":"))
     assert checked.numbers == (1, 0)
 
 
-def test_a_row_with_another_number_of_cells_is_invalid(lists: Lists) -> None:
+def test_a_row_with_another_number_of_cells_is_invalid(lists):
     assert lists.check(HEADER + "gold\ngold,1,,x\n").lines == [
         "2: The row has 1 cell, and the header has 3.",
         "3: The row has 4 cells, and the header has 3.",
@@ -138,9 +136,7 @@ REJECTS = (
 
 
 @pytest.mark.parametrize(("is_safe", "formula"), [(True, "'=1+1"), (False, "=1+1")])
-def test_rejects_have_their_line_and_their_reasons(
-    lists: Lists, is_safe: bool, formula: str
-) -> None:
+def test_rejects_have_their_line_and_their_reasons(lists, is_safe, formula):
     checked = lists.check(ROWS, "list.csv", FileOptions(spreadsheet_safe=is_safe))
     assert checked.valid.decode() == HEADER + "gold,1,\n"
     assert checked.rejects.decode() == REJECTS.format(formula=formula)

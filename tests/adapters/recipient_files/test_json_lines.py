@@ -8,19 +8,17 @@ import pytest
 
 from recipient_fields.application.ports.recipients import FileOptions
 
-from ...support.recipient_lists import Lists
-
 NAME = "a.jsonl"
 
 
 @pytest.mark.parametrize("name", [NAME, "a.ndjson"])
-def test_each_line_is_a_recipient(lists: Lists, name: str) -> None:
+def test_each_line_is_a_recipient(lists, name):
     checked = lists.check('{"tier": "gold", "born": null}\n\n{"shoe_size": "1"}\n', name)
     assert checked.numbers == (1, 1)
     assert checked.lines == ["3: shoe_size: This is a text. Write the number 1 without quotes."]
 
 
-def test_a_line_that_is_no_object_is_invalid(lists: Lists) -> None:
+def test_a_line_that_is_no_object_is_invalid(lists):
     many = json.dumps({"tier": [0] * 10_000})
     assert lists.check(f"[]\n{{\n{many}\n", NAME).lines == [
         "1: The line must be a JSON object.",
@@ -29,7 +27,7 @@ def test_a_line_that_is_no_object_is_invalid(lists: Lists) -> None:
     ]
 
 
-def test_a_long_line_is_rejected(lists: Lists) -> None:
+def test_a_long_line_is_rejected(lists):
     content = b'{"comment": "' + b"x" * 50_000_000 + b'"}\n'
     assert lists.refusal(content, NAME) == (
         "a.jsonl:1: The row is longer than 1,048,576 characters. Check that each quote is closed."
@@ -37,12 +35,12 @@ def test_a_long_line_is_rejected(lists: Lists) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
-def test_a_byte_order_mark_belongs_to_no_line(lists: Lists, encoding: str) -> None:
+def test_a_byte_order_mark_belongs_to_no_line(lists, encoding):
     content = '\ufeff{"tier": "gold"}\n'.encode(encoding)
     assert lists.check(content, NAME, FileOptions(encoding=encoding)).numbers == (1, 0)
 
 
-def test_rejects_have_their_line_and_their_reasons(lists: Lists) -> None:
+def test_rejects_have_their_line_and_their_reasons(lists):
     checked = lists.check('{"tier": "gold"}\n{"tier": 1}\n[]\n', NAME)
     assert checked.valid == b'{"tier": "gold"}\n'
     rejects = [json.loads(line) for line in checked.rejects.splitlines()]

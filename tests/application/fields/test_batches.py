@@ -103,9 +103,7 @@ OPERATIONS = st.one_of(
 
 
 @given(stored=st.lists(OPERATIONS, max_size=5), batch=st.lists(OPERATIONS, max_size=8))
-def test_a_batch_has_the_effect_of_its_operations_one_after_another(
-    stored: list[BatchOperation], batch: list[BatchOperation]
-) -> None:
+def test_a_batch_has_the_effect_of_its_operations_one_after_another(stored, batch):
     together, separately = Organization(), Organization()
     for operation in stored:
         assert together.perform(operation) == separately.perform(operation)

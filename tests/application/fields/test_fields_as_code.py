@@ -29,7 +29,6 @@ from recipient_fields.domain import (
     DeleteField,
     FieldDraft,
     FieldId,
-    RecipientField,
     UpdateField,
 )
 from recipient_fields.domain.esp import Esp
@@ -156,9 +155,7 @@ def test_a_document_has_only_api_managed_fields(service, acme):
 
 
 @given(fields=st.lists(stored_fields(by=API), unique_by=lambda each: each.key, max_size=4))
-def test_a_rendered_document_defines_the_same_fields(
-    schema: Any, fields: list[RecipientField]
-) -> None:
+def test_a_rendered_document_defines_the_same_fields(schema, fields):
     document = render_field_document(fields)
     assert render_field_document(reversed(fields)) == document
     schema.validate(json.loads(render_json(document)))
@@ -224,7 +221,7 @@ def test_the_schema_rejects_the_keys_that_the_parser_rejects(schema, key):
     ),
     at=instants(),
 )
-def test_a_rendered_batch_is_parsed_as_the_same_batch(batch: Batch, at) -> None:
+def test_a_rendered_batch_is_parsed_as_the_same_batch(batch, at):
     parsed = parse_batch(render_batch(batch))
     assert parsed.expected_version == batch.expected_version
     for one, other in zip(parsed.operations, batch.operations, strict=True):

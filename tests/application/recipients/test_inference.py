@@ -59,7 +59,7 @@ def infer(content: str, name: str = "list.csv", **options: Any) -> InferredField
     ],
     ids=["header-only", "similar", "blank", "columns"],
 )
-def test_a_file_without_fields_to_propose_is_rejected(content: str, message: str) -> None:
+def test_a_file_without_fields_to_propose_is_rejected(content, message):
     with pytest.raises(UnreadableFile) as rejected:
         infer(content)
     assert str(rejected.value) == message
@@ -131,7 +131,7 @@ def infer_and_create(
 
 
 @given(tables())
-def test_the_proposed_fields_accept_each_row_of_a_csv_file(table: list[list[str]]) -> None:
+def test_the_proposed_fields_accept_each_row_of_a_csv_file(table):
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=";", quoting=csv.QUOTE_ALL).writerows(table)
 
@@ -162,7 +162,7 @@ json_values = st.sampled_from(
     st.data(),
     st.lists(st.sampled_from(["tier", "shoe_size", "no", "true_1"]), min_size=1, unique=True),
 )
-def test_the_proposed_fields_accept_each_row_of_json_lines(data: st.DataObject, keys: Any) -> None:
+def test_the_proposed_fields_accept_each_row_of_json_lines(data, keys):
     columns = {key: st.none() | data.draw(json_values) for key in keys}
     rows = data.draw(st.lists(st.fixed_dictionaries({}, optional=columns), min_size=1))
     content = "\n".join(map(json.dumps, rows)).encode()

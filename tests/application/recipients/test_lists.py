@@ -42,21 +42,19 @@ SEVEN = IntegrationId(7)
     ],
     ids=["repeated", "same-field", "unnamed", "unknown"],
 )
-def test_columns_that_are_not_different_fields_are_rejected(
-    lists: Lists, content: str, message: str
-) -> None:
+def test_columns_that_are_not_different_fields_are_rejected(lists, content, message):
     assert lists.refusal(content, additional_advice="add them") == f"list.csv:1: {message}"
 
 
-def test_additional_columns_are_accepted_on_request(lists: Lists) -> None:
+def test_additional_columns_are_accepted_on_request(lists):
     assert lists.check("tier,xyz\ngold,1\n", additional=True).numbers == (1, 0)
 
 
-def test_the_header_can_have_the_names_of_fields(lists: Lists) -> None:
+def test_the_header_can_have_the_names_of_fields(lists):
     assert lists.check('Tier,"Shoe\nsize",born\ngold,42,\n').numbers == (1, 0)
 
 
-def test_the_header_can_have_the_names_of_an_esp(lists: Lists) -> None:
+def test_the_header_can_have_the_names_of_an_esp(lists):
     draft = FieldDraft(name="First name", data_type=DataType.NUMBER, esp_field_name="FNAME")
     author = Author(sync_channel(SEVEN))
     lists.core.fields.by(author).create_field(lists.organization_id, draft)
@@ -88,21 +86,19 @@ class TestCounterparts:
 
     @pytest.mark.usefixtures("klaviyo")
     @pytest.mark.parametrize("header", ["tier", "Tier", "tier_1", "tier_2"])
-    def test_a_header_can_be_a_key_or_a_name(self, lists: Lists, header: str) -> None:
+    def test_a_header_can_be_a_key_or_a_name(self, lists, header):
         assert lists.check(f"{header}\ngold\n").numbers == (1, 0)
 
-    def test_an_esp_name_means_the_definition(self, lists: Lists, klaviyo: IntegrationId) -> None:
+    def test_an_esp_name_means_the_definition(self, lists, klaviyo):
         checked = lists.check("Tier,City,born\ngolf,Bern,\n", integration=klaviyo)
         assert checked.lines == ["2: tier: Use one of gold, silver. Did you mean gold?"]
 
-    def test_a_name_by_convention_is_an_esp_name(self, lists: Lists) -> None:
+    def test_a_name_by_convention_is_an_esp_name(self, lists):
         create = lists.core.integrations.create_integration
         mailchimp = create(lists.organization_id, esp=Esp("mailchimp"), name="Main").id
         assert lists.check("TIER\ngold\n", integration=mailchimp).numbers == (1, 0)
 
-    def test_the_integration_that_has_unknown_columns_is_suggested(
-        self, lists: Lists, klaviyo: IntegrationId
-    ) -> None:
+    def test_the_integration_that_has_unknown_columns_is_suggested(self, lists, klaviyo):
         lists.core.integrations.set_names(
             lists.organization_id,
             klaviyo,
@@ -117,18 +113,18 @@ class TestCounterparts:
         assert "has fields" not in lists.refusal("Email\n")
 
     @pytest.mark.usefixtures("klaviyo")
-    def test_two_columns_for_one_field_are_refused(self, lists: Lists) -> None:
+    def test_two_columns_for_one_field_are_refused(self, lists):
         refusal = lists.refusal("tier,tier_2\n")
         assert refusal == "list.csv:1: Columns 1 and 2 are the same field, tier."
 
     @pytest.mark.usefixtures("klaviyo")
-    def test_two_members_for_one_field_are_a_violation(self, lists: Lists) -> None:
+    def test_two_members_for_one_field_are_a_violation(self, lists):
         rows = '{"tier": "gold", "tier_2": "x"}\n{"tier": null, "tier_2": "x", "tier_1": null}\n'
         assert lists.check(rows, "list.jsonl").lines == [
             "1: tier_2: This is the same field as tier. Remove one of both."
         ]
 
-    def test_a_name_of_two_fields_is_ambiguous(self, lists: Lists) -> None:
+    def test_a_name_of_two_fields_is_ambiguous(self, lists):
         for key in ("one", "two"):
             draft = FieldDraft(name="Size", key=key, data_type=DataType.TEXT)
             lists.core.fields.create_field(lists.organization_id, draft)
@@ -154,20 +150,18 @@ class TestCounterparts:
         ("born\n2026-02-29\n44197\n1/31/85\n0000-00-00\nnever\n", TextFormats(), False, False, []),
     ],
 )
-def test_the_hints_are_options_that_read_the_texts(
-    lists: Lists, content: str, formats: TextFormats, comma: bool, words: bool, dates: list[str]
-) -> None:
+def test_the_hints_are_options_that_read_the_texts(lists, content, formats, comma, words, dates):
     hints = lists.check(content, formats=formats).report.hints
     assert (hints.decimal_comma, hints.words, list(hints.date_formats)) == (comma, words, dates)
 
 
-def test_a_list_of_json_has_no_hints(lists: Lists) -> None:
+def test_a_list_of_json_has_no_hints(lists):
     hints = lists.check('{"born": "31.1.1990", "shoe_size": "1,5"}\n', "list.jsonl").report.hints
     assert (hints.decimal_comma, list(hints.date_formats)) == (False, [])
 
 
 class TestReport:
-    def test_equal_violations_of_equal_values_are_one_finding(self, lists: Lists) -> None:
+    def test_equal_violations_of_equal_values_are_one_finding(self, lists):
         checked = lists.check("tier,born\n" + "golf,\n" * 2060 + "gold,never\nGold,\n")
         assert checked.lines == [
             f'2: tier: "golf" {TIMES} 2,060: Use one of gold, silver. Did you mean gold?',
@@ -175,24 +169,22 @@ class TestReport:
             "2063: tier: Use one of gold, silver. Did you mean gold?",
         ]
 
-    def test_equal_violations_of_rows_are_one_finding(self, lists: Lists) -> None:
+    def test_equal_violations_of_rows_are_one_finding(self, lists):
         checked = lists.check("tier,born\n" + "gold\n" * 3)
         assert checked.lines == ["2: 3 times: The row has 1 cell, and the header has 2."]
 
-    def test_only_the_first_100_findings_are_kept_and_all_violations_counted(
-        self, lists: Lists
-    ) -> None:
+    def test_only_the_first_100_findings_are_kept_and_all_violations_counted(self, lists):
         report = lists.check("tier\n" + "".join(f"x{n}\n" for n in range(102))).report
         assert len(report.findings) == 100
         assert report.hidden == 2
         assert report.table() == [("tier", "unknown_value", "102")]
 
-    def test_the_summary_has_the_numbers_of_rows(self, lists: Lists) -> None:
+    def test_the_summary_has_the_numbers_of_rows(self, lists):
         report = lists.check("tier\n" + "gold\n" * 1_000 + "golf\n").report
         assert report.summary == "Checked 1,001 recipients: 1,000 valid, 1 invalid."
 
 
-def test_a_caller_can_end_the_check_after_any_row(lists: Lists) -> None:
+def test_a_caller_can_end_the_check_after_any_row(lists):
     rejects = io.BytesIO()
 
     def end_after_line_2() -> None:

@@ -125,9 +125,7 @@ def accepts(schema: RecipientSchema, recipient: dict[str, Any]) -> bool:
 @settings(max_examples=EXAMPLES)
 @given(cases())
 @example((SCHEMA, [{"date_any": "2026-02-30"}, {"number_restricted": -3.0}]))
-def test_the_schema_accepts_what_the_check_accepts(
-    case: tuple[RecipientSchema, list[dict[str, Any]]],
-) -> None:
+def test_the_schema_accepts_what_the_check_accepts(case):
     schema, recipients = case
     validator = jsonschema_rs.Draft202012Validator(
         render_json_schema(schema), validate_formats=True
@@ -141,9 +139,7 @@ def test_the_schema_accepts_what_the_check_accepts(
 
 @settings(max_examples=EXAMPLES)
 @given(cases())
-def test_a_second_check_changes_nothing(
-    case: tuple[RecipientSchema, list[dict[str, Any]]],
-) -> None:
+def test_a_second_check_changes_nothing(case):
     schema, recipients = case
     for recipient in recipients:
         checked = schema.check(recipient)

@@ -52,9 +52,7 @@ def accept(service: AdministratorService, token: str) -> SignedIn:
     return service.accept_invitation(token, PASSWORD, address="192.0.2.1", user_agent="")
 
 
-def test_invite_prints_a_link_that_sets_a_password_once(
-    cli: CommandLine, acme: OrganizationId, service: AdministratorService
-) -> None:
+def test_invite_prints_a_link_that_sets_a_password_once(cli, acme, service):
     run = cli("administrators", "invite", EMAIL, *ACME)
 
     (link,) = run.table()
@@ -70,8 +68,8 @@ def test_invite_prints_a_link_that_sets_a_password_once(
 
 
 def test_invite_tells_the_operator_about_an_account_of_another_organization(
-    cli: CommandLine, core: Core, token: str, service: AdministratorService
-) -> None:
+    cli, core, token, service
+):
     signed_in = accept(service, token)
     other = core.administration.create_organization("Other").id
 
@@ -84,9 +82,7 @@ def test_invite_tells_the_operator_about_an_account_of_another_organization(
     assert accept(service, link.rpartition("/")[2]).administrator.role_in(other) is Role.ADMIN
 
 
-def test_the_link_has_the_address_of_the_console(
-    cli: CommandLine, acme: OrganizationId, token: str, service: AdministratorService
-) -> None:
+def test_the_link_has_the_address_of_the_console(cli, acme, token, service):
     accept(service, token)
     url = ("--console-url", "https://fields.example.com/")
     invite = ("administrators", "invite", "alex@acme.example", "--organization", acme)
@@ -110,15 +106,15 @@ def test_the_link_has_the_address_of_the_console(
 @pytest.mark.parametrize(
     "url", ["fields.example.com", "ftp://x", "https://", "https://x/console", "http://[", ""]
 )
-def test_an_address_that_is_not_one_of_a_console_is_rejected(cli: CommandLine, url: str) -> None:
+def test_an_address_that_is_not_one_of_a_console_is_rejected(cli, url):
     error = cli("administrators", "reset", EMAIL, "--console-url", url).usage_error()
 
     assert "use the address without a path, for example https://fields.example.com." in error
 
 
 def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
-    cli: CommandLine, acme: OrganizationId, token: str, service: AdministratorService
-) -> None:
+    cli, acme, token, service
+):
     accept(service, token)
 
     invite = ("administrators", "invite", EMAIL.upper(), *ACME)
@@ -130,9 +126,7 @@ def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
     assert run.messages() == f"{EMAIL} is {described}.\n"
 
 
-def test_the_last_admin_can_not_become_a_viewer(
-    cli: CommandLine, token: str, service: AdministratorService
-) -> None:
+def test_the_last_admin_can_not_become_a_viewer(cli, token, service):
     accept(service, token)
     cli("administrators", "invite", "pending@acme.example", *ACME)
     failure = cli("administrators", "invite", EMAIL, *ACME, "--role", "viewer").failure()
@@ -141,14 +135,12 @@ def test_the_last_admin_can_not_become_a_viewer(
 
 
 @pytest.mark.parametrize("email", ["", "dana", "dana@", "@acme.example", "dana@acme example"])
-def test_an_invalid_email_is_rejected(cli: CommandLine, acme: OrganizationId, email: str) -> None:
+def test_an_invalid_email_is_rejected(cli, acme, email):
     assert "email: " in cli("administrators", "invite", email, *ACME).failure()
     assert "email: " in cli("administrators", "reset", email).failure()
 
 
-def test_list_shows_the_administrators_by_email(
-    cli: CommandLine, token: str, service: AdministratorService
-) -> None:
+def test_list_shows_the_administrators_by_email(cli, token, service):
     cli("administrators", "invite", "alex@acme.example", *ACME, "--role", "viewer")
     accept(service, token)
 
@@ -166,9 +158,7 @@ def test_list_shows_the_administrators_by_email(
     ]
 
 
-def test_list_shows_an_invitation_whose_link_has_expired(
-    cli: CommandLine, core: Core, acme: OrganizationId
-) -> None:
+def test_list_shows_an_invitation_whose_link_has_expired(cli, core, acme):
     old = an_invitation_draft(EmailAddress(EMAIL), created_at=LONG_AGO, expires_at=LONG_AGO)
     administrators_of(core).invite(acme, old)
 
@@ -176,9 +166,7 @@ def test_list_shows_an_invitation_whose_link_has_expired(
     assert row.split() == ["-", EMAIL, "admin", "expired"]
 
 
-def test_revoke_ends_the_account_and_its_sessions(
-    cli: CommandLine, acme: OrganizationId, token: str, service: AdministratorService
-) -> None:
+def test_revoke_ends_the_account_and_its_sessions(cli, acme, token, service):
     signed_in = accept(service, token)
 
     run = cli("administrators", "revoke", EMAIL.lower(), *ACME, "--yes")
@@ -188,8 +176,8 @@ def test_revoke_ends_the_account_and_its_sessions(
 
 
 def test_revoke_withdraws_the_invitation_of_a_person_who_has_not_accepted_it(
-    cli: CommandLine, acme: OrganizationId, token: str, service: AdministratorService
-) -> None:
+    cli, acme, token, service
+):
     run = cli("administrators", "revoke", EMAIL.lower(), *ACME, "--yes")
 
     assert run.messages() == f"Revoked the invitation of {EMAIL} to organization 1, Acme.\n"
@@ -198,17 +186,13 @@ def test_revoke_withdraws_the_invitation_of_a_person_who_has_not_accepted_it(
         accept(service, token)
 
 
-def test_revoke_requires_a_confirmation(
-    cli: CommandLine, acme: OrganizationId, token: str, service: AdministratorService
-) -> None:
+def test_revoke_requires_a_confirmation(cli, acme, token, service):
     accept(service, token)
     assert NOT_CONFIRMED in cli("administrators", "revoke", EMAIL, *ACME).failure()
     assert [each.email for each in service.list_administrators(acme)] == [EmailAddress(EMAIL)]
 
 
-def test_an_unknown_administrator_can_not_be_revoked_or_reset(
-    cli: CommandLine, core: Core, acme: OrganizationId, token: str
-) -> None:
+def test_an_unknown_administrator_can_not_be_revoked_or_reset(cli, core, acme, token):
     other = core.administration.create_organization("Other").id
     for command in (
         ("revoke", EMAIL, "--organization", other, "--yes"),
@@ -218,9 +202,7 @@ def test_an_unknown_administrator_can_not_be_revoked_or_reset(
         assert str(AdministratorNotFound()) in cli("administrators", *command).failure()
 
 
-def test_reset_prints_a_link_and_keeps_the_password_until_it_is_used(
-    cli: CommandLine, token: str, service: AdministratorService
-) -> None:
+def test_reset_prints_a_link_and_keeps_the_password_until_it_is_used(cli, token, service):
     accept(service, token)
 
     (link,) = cli("administrators", "reset", EMAIL).table()

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.domain import OrganizationId, parse_instant
+from recipient_fields.domain import parse_instant
 
-from ...support.command_line import CommandLine, Script
 from ...support.redaction import SECRET
 
 CONFIRMED = ("--organization", 1, "--yes")
@@ -34,9 +33,7 @@ def lines(audit_log: Path) -> list[dict[str, Any]]:
     return events
 
 
-def test_every_creation_rotation_and_revocation_is_logged(
-    cli: CommandLine, acme: OrganizationId, audit_log: Path
-) -> None:
+def test_every_creation_rotation_and_revocation_is_logged(cli, acme, audit_log):
     key = cli("keys", "--audit-log", str(audit_log), *CREATE, acme).document()["api_key"]["key"]
     cli("keys", "--audit-log", str(audit_log), "rotate", 1, *CONFIRMED)
     cli("keys", "--audit-log", str(audit_log), "revoke", 1, *CONFIRMED)
@@ -58,9 +55,7 @@ def test_every_creation_rotation_and_revocation_is_logged(
     assert SECRET.search(audit_log.read_text("utf-8")) is None
 
 
-def test_a_command_that_changes_nothing_is_not_logged(
-    cli: CommandLine, acme: OrganizationId, audit_log: Path
-) -> None:
+def test_a_command_that_changes_nothing_is_not_logged(cli, acme, audit_log):
     cli("keys", *CREATE, acme)
     cli("keys", "revoke", 1, *CONFIRMED)
 
@@ -71,9 +66,7 @@ def test_a_command_that_changes_nothing_is_not_logged(
     assert lines(audit_log) == []
 
 
-def test_no_key_is_created_if_the_audit_log_can_not_be_opened(
-    cli: CommandLine, script: Script, acme: OrganizationId, tmp_path: Path
-) -> None:
+def test_no_key_is_created_if_the_audit_log_can_not_be_opened(cli, script, acme, tmp_path):
     missing = tmp_path / "no" / "where"
     message = script("keys", "--audit-log", str(missing), *CREATE, acme).failure()
 
@@ -81,13 +74,11 @@ def test_no_key_is_created_if_the_audit_log_can_not_be_opened(
     assert cli("keys", "list", "--organization", acme, "--json").document() == {"api_keys": []}
 
 
-def test_without_an_audit_log_the_command_prints_no_message_about_it(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
+def test_without_an_audit_log_the_command_prints_no_message_about_it(cli, acme):
     assert cli("keys", *CREATE, acme).messages() == ""
 
 
-def test_an_audit_log_that_can_not_be_written_is_reported_without_the_key(cli: CommandLine, acme):
+def test_an_audit_log_that_can_not_be_written_is_reported_without_the_key(cli, acme):
     run = cli(
         *("keys", "--audit-log", "/dev/full", "create"),
         *("--organization", acme, "--name", "Backend"),
@@ -95,9 +86,7 @@ def test_an_audit_log_that_can_not_be_written_is_reported_without_the_key(cli: C
     assert "The audit log can't be written" in run.failure()
 
 
-def test_a_line_that_is_written_in_part_is_reported(
-    script: Script, acme: OrganizationId, audit_log: Path
-) -> None:
+def test_a_line_that_is_written_in_part_is_reported(script, acme, audit_log):
     limit = 2**24  # More than the storage requires.
     audit_log.touch()
     os.truncate(audit_log, limit - 40)
@@ -112,9 +101,7 @@ def test_a_line_that_is_written_in_part_is_reported(
     assert SECRET.search(message) is None
 
 
-def test_the_deletion_of_an_organization_is_logged(
-    cli: CommandLine, acme: OrganizationId, audit_log: Path
-) -> None:
+def test_the_deletion_of_an_organization_is_logged(cli, acme, audit_log):
     cli("keys", *CREATE, acme)
 
     cli("organizations", "--audit-log", str(audit_log), "delete", "Acme", "--yes")

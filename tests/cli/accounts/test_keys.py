@@ -29,7 +29,7 @@ def listed(commands: Commands) -> list[dict[str, Any]]:
     return list(commands("keys list --json").document()["api_keys"])
 
 
-def test_create_prints_the_full_key_and_its_members(created: dict[str, Any]) -> None:
+def test_create_prints_the_full_key_and_its_members(created):
     full = created.pop("key")
 
     assert PlainKey.parse(full) is not None
@@ -48,9 +48,7 @@ def test_create_prints_the_full_key_and_its_members(created: dict[str, Any]) -> 
         "only for reading": Story(f"{CREATE} --read-only", ("read_only", timedelta(days=90))),
     }
 )
-def test_a_key_has_the_lifetime_and_the_access_of_the_options(
-    commands: Commands, story: Story
-) -> None:
+def test_a_key_has_the_lifetime_and_the_access_of_the_options(commands, story):
     created = commands(f"{story.command} --json").document()["api_key"]
 
     (key,) = listed(commands)
@@ -74,9 +72,7 @@ def test_a_key_has_the_lifetime_and_the_access_of_the_options(
         ),
     }
 )
-def test_without_json_only_the_key_is_on_standard_output(
-    commands: Commands, created: dict[str, Any], story: Story
-) -> None:
+def test_without_json_only_the_key_is_on_standard_output(commands, created, story):
     run = commands(story.command)
 
     (key,) = run.table()
@@ -84,9 +80,7 @@ def test_without_json_only_the_key_is_on_standard_output(
     assert run.err == story.outcome.format(*(each["expires_at"] for each in listed(commands)))
 
 
-def test_list_prints_every_member_and_never_the_key(
-    commands: Commands, created: dict[str, Any]
-) -> None:
+def test_list_prints_every_member_and_never_the_key(commands, created):
     full = created["key"]
 
     (key,) = listed(commands)
@@ -103,7 +97,7 @@ def test_list_prints_every_member_and_never_the_key(
     }
 
 
-def test_list_prints_a_table_without_the_keys(commands: Commands) -> None:
+def test_list_prints_a_table_without_the_keys(commands):
     core = commands.core
     issue = partial(core.administration.issue_key, commands.organization)
     used = issue(name="Used", lifetime=None).plain.reveal()
@@ -126,9 +120,7 @@ def test_list_prints_a_table_without_the_keys(commands: Commands) -> None:
     ]
 
 
-def test_revoke_prints_the_revoked_key_like_list(
-    commands: Commands, created: dict[str, Any]
-) -> None:
+def test_revoke_prints_the_revoked_key_like_list(commands, created):
     revoked = commands("keys revoke 1 --yes --json").document()
 
     assert revoked == {"api_key": listed(commands)[0]}
@@ -137,9 +129,7 @@ def test_revoke_prints_the_revoked_key_like_list(
     assert commands("keys revoke 1 --yes").messages() == "Revoked API key 1, Backend.\n"
 
 
-def test_rotate_prints_the_successor_and_when_the_old_key_expires(
-    commands: Commands, created: dict[str, Any]
-) -> None:
+def test_rotate_prints_the_successor_and_when_the_old_key_expires(commands, created):
     rotated = commands("keys rotate 1 --yes --json").document()
 
     replaced, successor = listed(commands)
@@ -163,9 +153,7 @@ def test_rotate_prints_the_successor_and_when_the_old_key_expires(
         "90 seconds": Story("keys rotate 1 --yes --grace 90s", timedelta(seconds=90)),
     }
 )
-def test_a_replaced_key_is_valid_for_the_grace_period(
-    commands: Commands, created: dict[str, Any], story: Story
-) -> None:
+def test_a_replaced_key_is_valid_for_the_grace_period(commands, created, story):
     commands(story.command)
 
     replaced, successor = listed(commands)
@@ -208,16 +196,14 @@ REFUSED = {
 
 
 @stories(REFUSED)
-def test_a_refused_command_reports_the_reason_and_changes_nothing(
-    commands: Commands, created: dict[str, Any], story: Story
-) -> None:
+def test_a_refused_command_reports_the_reason_and_changes_nothing(commands, created, story):
     before = listed(commands)
 
     assert_refused(commands(story.command, stdin="y\n"), *story.outcome)
     assert listed(commands) == before
 
 
-def test_a_revoked_key_is_not_rotated(commands: Commands, created: dict[str, Any]) -> None:
+def test_a_revoked_key_is_not_rotated(commands, created):
     commands("keys revoke 1 --yes")
 
     failure = commands("keys rotate 1 --yes").failure()
@@ -236,9 +222,7 @@ def test_a_revoked_key_is_not_rotated(commands: Commands, created: dict[str, Any
         ),
     }
 )
-def test_a_key_is_changed_only_if_the_reply_is_yes(
-    commands: Commands, created: dict[str, Any], story: Story
-) -> None:
+def test_a_key_is_changed_only_if_the_reply_is_yes(commands, created, story):
     before = listed(commands)
     question = story.outcome.format(before[0]["display"])
 

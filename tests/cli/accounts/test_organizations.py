@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,21 +15,21 @@ from recipient_fields.domain.integrations import EspField, Integration
 from ...support.command_line import CommandLine
 
 
-def test_create_prints_the_organization_with_its_id(cli: CommandLine) -> None:
+def test_create_prints_the_organization_with_its_id(cli):
     run = cli("organizations", "create", "Acme", "--json")
 
     assert run.document() == {"organization": {"id": 1, "name": "Acme"}}
     assert run.err == ""
 
 
-def test_create_without_json_prints_the_id_to_standard_error(cli: CommandLine) -> None:
+def test_create_without_json_prints_the_id_to_standard_error(cli):
     run = cli("organizations", "create", "Acme")
 
     assert run.messages() == "Created organization 1, Acme.\n"
     assert run.out == ""
 
 
-def test_list_prints_every_organization_by_ascending_id(cli: CommandLine) -> None:
+def test_list_prints_every_organization_by_ascending_id(cli):
     cli("organizations", "create", "Zebra")
     cli("organizations", "create", "Acme")
 
@@ -40,7 +39,7 @@ def test_list_prints_every_organization_by_ascending_id(cli: CommandLine) -> Non
     }
 
 
-def test_list_of_a_new_storage_is_empty(cli: CommandLine) -> None:
+def test_list_of_a_new_storage_is_empty(cli):
     cli("migrate")
 
     assert cli("organizations", "list", "--json").document() == {"organizations": []}
@@ -48,13 +47,13 @@ def test_list_of_a_new_storage_is_empty(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "two\nlines", "bytes \udcff"])
-def test_an_invalid_name_is_rejected(cli: CommandLine, acme: OrganizationId, name: str) -> None:
+def test_an_invalid_name_is_rejected(cli, acme, name):
     for command in (("create",), ("rename", acme)):
         assert cli("organizations", *command, name).failure().startswith("name: ")
     assert cli("organizations", "list").table() == ["ID  NAME", "1   Acme"]
 
 
-def test_rename_accepts_an_id_or_a_name(cli: CommandLine) -> None:
+def test_rename_accepts_an_id_or_a_name(cli):
     cli("organizations", "create", "Acme")
     cli("organizations", "create", "Zebra")
 
@@ -82,7 +81,7 @@ DESCRIBED = "organization 1, Acme, with 2 fields, 2 API keys, 1 integration and 
 
 @pytest.mark.usefixtures("full")
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_delete_describes_the_organization_and_prompts(cli: CommandLine, confirmed: bool) -> None:
+def test_delete_describes_the_organization_and_prompts(cli, confirmed):
     run = cli("organizations", "delete", "Acme", reply="y\n" if confirmed else "n\n")
 
     assert run.err.startswith(f"Delete {DESCRIBED}?")
@@ -93,15 +92,13 @@ def test_delete_describes_the_organization_and_prompts(cli: CommandLine, confirm
 
 
 @pytest.mark.usefixtures("full")
-def test_delete_with_yes_does_not_prompt(cli: CommandLine, acme: OrganizationId) -> None:
+def test_delete_with_yes_does_not_prompt(cli, acme):
     message = cli("organizations", "delete", acme, "--yes").messages()
 
     assert message == f"Deleted {DESCRIBED}.\n"
 
 
-def test_an_organization_that_changes_before_the_reply_is_not_deleted(
-    cli: CommandLine, core: Core, acme: OrganizationId, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_organization_that_changes_before_the_reply_is_not_deleted(cli, core, acme, monkeypatch):
     original = click.confirm
 
     def confirm(*arguments: Any, **options: Any) -> bool:
@@ -119,7 +116,7 @@ def test_an_organization_that_changes_before_the_reply_is_not_deleted(
 
 
 @pytest.mark.parametrize("name", ["Acme", " Acme ", "Cafe\N{COMBINING ACUTE ACCENT}", "1", "2"])
-def test_an_organization_is_identified_by_its_id_or_exact_name(cli: CommandLine, name: str) -> None:
+def test_an_organization_is_identified_by_its_id_or_exact_name(cli, name):
     for each in ("Acme", "Café", "1"):
         cli("organizations", "create", each)
     expected = {"Acme": 1, " Acme ": 1, "1": 1}.get(name, 2)
@@ -149,8 +146,8 @@ def test_an_organization_is_identified_by_its_id_or_exact_name(cli: CommandLine,
     ids=lambda value: ascii(value)[:50],
 )
 def test_an_organization_that_does_not_exist_is_reported_with_the_next_step(
-    cli: CommandLine, acme: OrganizationId, command: tuple[str, ...], text: str, shown: str
-) -> None:
+    cli, acme, command, text, shown
+):
     run = cli(*(part.format(text) for part in command))
 
     assert run.failure() == (
@@ -159,7 +156,7 @@ def test_an_organization_that_does_not_exist_is_reported_with_the_next_step(
     )
 
 
-def test_a_name_of_several_organizations_is_rejected_with_their_ids(cli: CommandLine) -> None:
+def test_a_name_of_several_organizations_is_rejected_with_their_ids(cli):
     for name in ("Acme", "Globex", "Acme"):
         cli("organizations", "create", name)
 
@@ -168,7 +165,7 @@ def test_a_name_of_several_organizations_is_rejected_with_their_ids(cli: Command
         assert failure == "2 organizations are called Acme. Use one of their ids: 1, 3."
 
 
-def test_digits_surrounded_by_white_space_are_an_id(cli: CommandLine) -> None:
+def test_digits_surrounded_by_white_space_are_an_id(cli):
     for name in ("Acme", "1", "3"):
         cli("organizations", "create", name)
 
@@ -180,7 +177,7 @@ def test_digits_surrounded_by_white_space_are_an_id(cli: CommandLine) -> None:
     assert cli("keys", "list", "--organization", " 4").failure().startswith("There is no")
 
 
-def test_control_characters_of_a_name_are_escaped_in_errors(cli: CommandLine) -> None:
+def test_control_characters_of_a_name_are_escaped_in_errors(cli):
     for _ in range(2):
         cli("organizations", "create", "Acme\u202ecod\u200f.\u061c")
 
@@ -190,7 +187,7 @@ def test_control_characters_of_a_name_are_escaped_in_errors(cli: CommandLine) ->
     )
 
 
-def test_control_characters_of_a_path_are_escaped_in_errors(file: Path) -> None:
+def test_control_characters_of_a_path_are_escaped_in_errors(file):
     missing = CommandLine(f"sqlite:{file.parent}/\x1b[31m.db")
 
     assert r"/\x1b[31m.db." in missing("organizations", "list").failure()
@@ -201,9 +198,7 @@ def test_control_characters_of_a_path_are_escaped_in_errors(file: Path) -> None:
     "command", [("fields", "list", "--organization"), ("organizations", "delete")]
 )
 @pytest.mark.parametrize("text", ["", " "])
-def test_a_blank_organization_is_a_usage_error(
-    cli: CommandLine, command: tuple[str, ...], text: str
-) -> None:
+def test_a_blank_organization_is_a_usage_error(cli, command, text):
     message = cli(*command, text).usage_error()
 
     assert message.endswith("use the id or the exact name of an organization, for example 1.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -15,7 +14,7 @@ from recipient_fields.domain import OrganizationId
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import Integration
 
-from ...support.command_line import CommandLine, Run, Script
+from ...support.command_line import CommandLine, Run
 from ...support.esp_account import KEY, OTHER_KEY, Braze, braze_accounts
 from ...support.http_server import HANG, StubResponse
 
@@ -81,9 +80,7 @@ def keys_of(core: Core, integration: Integration) -> list[str]:
     return [each.key for each in core.integrations.list_fields(integration)]
 
 
-def test_two_organizations_sync_two_accounts_of_one_esp(
-    run: Commands, braze: Braze, core: Core, main: Integration, other: Integration
-) -> None:
+def test_two_organizations_sync_two_accounts_of_one_esp(run, braze, core, main, other):
     connected = run.connect(main, braze.url)
     assert connected.messages() == "Connected integration 1, Main.\n"
     assert run("test", main).messages() == "Integration 1, Main, is connected.\n"
@@ -96,15 +93,7 @@ def test_two_organizations_sync_two_accounts_of_one_esp(
     assert run("sync", main).failure() == run("test", main).failure()
 
 
-def test_the_secret_is_found_encrypted_only(
-    run: Commands,
-    braze: Braze,
-    core: Core,
-    main: Integration,
-    file: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_the_secret_is_found_encrypted_only(run, braze, core, main, file, tmp_path, caplog):
     audit = tmp_path / "audit.log"
     outputs = [run.connect(main, braze.url), run("sync", main), run("test", main)]
     braze.names = {}
@@ -129,9 +118,7 @@ def test_the_secret_is_found_encrypted_only(
     assert KEY in Fernet(NEW_KEY).decrypt(stored.credential).decode()
 
 
-def test_a_row_that_was_moved_is_refused(
-    run: Commands, braze: Braze, core: Core, main: Integration, other: Integration
-) -> None:
+def test_a_row_that_was_moved_is_refused(run, braze, core, main, other):
     run.connect(main, braze.url).messages()
     twin = core.integrations.create_integration(main.organization_id, esp=Esp("braze"), name="Twin")
     moved = core.connections.get(main.organization_id, main.id).credential
@@ -161,18 +148,14 @@ def test_a_row_that_was_moved_is_refused(
         "rest.iad-01.braze.com",
     ],
 )
-def test_another_host_than_that_of_the_esp_is_refused(
-    run: Commands, main: Integration, core: Core, url: str
-) -> None:
+def test_another_host_than_that_of_the_esp_is_refused(run, main, core, url):
     failure = run.connect(main, url).failure()
     assert failure.startswith("The URL is not one of the API of Braze")
     assert "--esp-hosts" in failure
     assert core.connections.get(main.organization_id, main.id).credential is None
 
 
-def test_a_host_name_that_resolves_to_a_private_address_is_refused(
-    run: Commands, braze: Braze, main: Integration, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_name_that_resolves_to_a_private_address_is_refused(run, braze, main, monkeypatch):
     port = int(braze.host.rpartition(":")[2])
     for address in ("127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "::ffff:127.0.0.1"):
         monkeypatch.setattr(
@@ -184,16 +167,14 @@ def test_a_host_name_that_resolves_to_a_private_address_is_refused(
     assert not braze.requests
 
 
-def test_a_redirect_is_not_followed(run: Commands, braze: Braze, main: Integration) -> None:
+def test_a_redirect_is_not_followed(run, braze, main):
     with braze_accounts({KEY: ["stolen"]}) as target:
         braze.reply = StubResponse(302, b"secret", {"Location": f"{target.url}/custom_attributes"})
         assert "redirects to another address" in run.connect(main, braze.url).failure()
         assert not target.requests
 
 
-def test_another_host_requires_the_secret_again(
-    run: Commands, braze: Braze, main: Integration, environment: dict[str, str]
-) -> None:
+def test_another_host_requires_the_secret_again(run, braze, main, environment):
     run.connect(main, braze.url).messages()
     with braze_accounts({KEY: ["tier", "visits"]}) as target:
         environment["RECIPIENT_FIELDS_ESP_HOSTS"] = f"{braze.host},{target.host}"
@@ -204,9 +185,7 @@ def test_another_host_requires_the_secret_again(
         assert run.connect(main, target.url).status == 0
 
 
-def test_the_key_of_another_account_must_be_confirmed(
-    run: Commands, braze: Braze, core: Core, main: Integration
-) -> None:
+def test_the_key_of_another_account_must_be_confirmed(run, braze, core, main):
     run.connect(main, braze.url).messages()
     run("sync", main).messages()
     braze.names["rotated-key-of-acme"] = [*braze.names[KEY]]
@@ -218,9 +197,7 @@ def test_the_key_of_another_account_must_be_confirmed(
     assert core.connections.get(main.organization_id, main.id) != before
 
 
-def test_variables_work_with_a_warning_and_can_be_stored(
-    run: Commands, braze: Braze, main: Integration, core: Core
-) -> None:
+def test_variables_work_with_a_warning_and_can_be_stored(run, braze, main, core):
     variables = {
         "RECIPIENT_FIELDS_BRAZE_API_KEY": KEY,
         "RECIPIENT_FIELDS_BRAZE_URL": braze.url,
@@ -234,7 +211,7 @@ def test_variables_work_with_a_warning_and_can_be_stored(
     assert keys_of(core, main) == ["tier", "visits"]
 
 
-def test_without_a_key_nothing_is_stored(run: Commands, braze: Braze, main: Integration) -> None:
+def test_without_a_key_nothing_is_stored(run, braze, main):
     del run.environment["RECIPIENT_FIELDS_SECRETS_KEY"]
     failure = run.connect(main, braze.url).failure()
     assert failure == "To store or read credentials, set RECIPIENT_FIELDS_SECRETS_KEY."
@@ -243,9 +220,7 @@ def test_without_a_key_nothing_is_stored(run: Commands, braze: Braze, main: Inte
     assert "is not a key" in run.connect(main, braze.url).failure()
 
 
-def test_with_a_lost_key_everything_else_works_and_doctor_lists_what_to_connect(
-    run: Commands, braze: Braze, main: Integration
-) -> None:
+def test_with_a_lost_key_everything_else_works_and_doctor_lists_what_to_connect(run, braze, main):
     run.connect(main, braze.url).messages()
     run.environment["RECIPIENT_FIELDS_SECRETS_KEY"] = NEW_KEY
     assert run.cli("integrations", "list", "--organization", "1", **run.environment).status == 0
@@ -260,9 +235,7 @@ def test_with_a_lost_key_everything_else_works_and_doctor_lists_what_to_connect(
 @pytest.mark.parametrize(
     "keys", [f"{NEW_KEY}\n{SECRETS_KEY}", NEW_KEY, ""], ids=["both", "new", "none"]
 )
-def test_a_copy_encrypts_credentials_again_or_omits_them(
-    run: Commands, braze: Braze, main: Integration, file: Path, keys: str
-) -> None:
+def test_a_copy_encrypts_credentials_again_or_omits_them(run, braze, main, file, keys):
     run.connect(main, braze.url).messages()
     target = f"sqlite:{file.parent / 'copy.db'}"
     copied = run.cli("copy", "--to", target, RECIPIENT_FIELDS_SECRETS_KEY=keys).messages()
@@ -276,9 +249,7 @@ def test_a_copy_encrypts_credentials_again_or_omits_them(
         assert run("test", main).failure().startswith("The integration is not connected.")
 
 
-def test_scheduled_syncs_store_changes_and_let_removals_wait(
-    run: Commands, braze: Braze, core: Core, main: Integration, other: Integration
-) -> None:
+def test_scheduled_syncs_store_changes_and_let_removals_wait(run, braze, core, main, other):
     run.connect(main, braze.url).messages()
     run.connect(other, braze.url, OTHER_KEY).messages()
     assert run.cli("integrations", "sync-due", **run.environment).messages() == ""
@@ -315,8 +286,8 @@ def test_scheduled_syncs_store_changes_and_let_removals_wait(
 
 @pytest.mark.slow
 def test_many_processes_sync_each_integration_once_and_continue_one_that_was_killed(
-    run: Commands, script: Script, braze: Braze, core: Core, main: Integration, other: Integration
-) -> None:
+    run, script, braze, core, main, other
+):
     for each, key in ((main, KEY), (other, OTHER_KEY)):
         run.connect(each, braze.url, key).messages()
         run("schedule", each, "--every", "daily").messages()

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 
-from recipient_fields.domain import OrganizationId, RecipientField
 from recipient_fields.entrypoints.cli import main
 from recipient_fields.entrypoints.cli.commands import Command, commands_of
 
@@ -65,13 +63,8 @@ def test_every_option_has_a_variable_with_its_name() -> None:
     ids=str,
 )
 def test_a_variable_has_the_effect_of_its_option_and_the_option_takes_precedence(
-    cli: CommandLine,
-    manual: RecipientField,
-    command: tuple[str, ...],
-    variables: dict[str, str],
-    member: str,
-    value: object,
-) -> None:
+    cli, manual, command, variables, member, value
+):
     full = ("--insertion-code", "x", "--value-expression", "y", "--allowed-values", '["z"]')
     assert cli(*UPDATE, *full).status == 0
 
@@ -80,9 +73,7 @@ def test_a_variable_has_the_effect_of_its_option_and_the_option_takes_precedence
     assert run.document()["recipient_field"][member] == value
 
 
-def test_json_and_yes_can_be_set_in_the_environment(
-    cli: CommandLine, manual: RecipientField
-) -> None:
+def test_json_and_yes_can_be_set_in_the_environment(cli, manual):
     listed = cli("fields", "list", "--organization", 1, RECIPIENT_FIELDS_JSON="1")
     deleted = cli("fields", "delete", manual.id, "--organization", 1, RECIPIENT_FIELDS_YES="1")
 
@@ -100,19 +91,13 @@ def test_json_and_yes_can_be_set_in_the_environment(
         (("organizations", "list"), "JSON", "perhaps"),
     ],
 )
-def test_a_variable_is_validated_like_its_option(
-    cli: CommandLine,
-    acme: OrganizationId,
-    command: tuple[str, ...],
-    variable: str,
-    value: str,
-) -> None:
+def test_a_variable_is_validated_like_its_option(cli, acme, command, variable, value):
     message = cli(*command, **{f"RECIPIENT_FIELDS_{variable}": value}).usage_error()
 
     assert message.startswith(f"Invalid value for RECIPIENT_FIELDS_{variable}: ")
 
 
-def test_an_empty_variable_is_ignored(cli: CommandLine, acme: OrganizationId) -> None:
+def test_an_empty_variable_is_ignored(cli, acme):
     empty = {"RECIPIENT_FIELDS_EXPIRES_IN": "", "RECIPIENT_FIELDS_READ_ONLY": ""}
 
     key = json.loads(cli(*KEYS_CREATE, "--json", **empty).out)["api_key"]
@@ -121,7 +106,7 @@ def test_an_empty_variable_is_ignored(cli: CommandLine, acme: OrganizationId) ->
     assert key["expires_at"] is not None
 
 
-def test_the_storage_option_takes_precedence_over_its_variable(cli: CommandLine) -> None:
+def test_the_storage_option_takes_precedence_over_its_variable(cli):
     run = cli("--storage", "memory:", "organizations", "list", RECIPIENT_FIELDS_STORAGE="nosuch:")
 
     assert run.table() == ["ID  NAME"]
@@ -137,7 +122,7 @@ def test_the_storage_option_takes_precedence_over_its_variable(cli: CommandLine)
         ("X", ""),
     ],
 )
-def test_an_unknown_variable_is_reported_without_its_value(variable: str, message: str) -> None:
+def test_an_unknown_variable_is_reported_without_its_value(variable, message):
     name = f"RECIPIENT_FIELDS_{variable}"
 
     run = CommandLine("memory:")("organizations", "list", **{name: "secret"})
@@ -150,8 +135,8 @@ def test_an_unknown_variable_is_reported_without_its_value(variable: str, messag
     "command", [("serve",), ("migrate",), ("organizations", "create", "Acme")], ids=" ".join
 )
 def test_a_command_that_creates_a_storage_rejects_an_unknown_variable(
-    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    command, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
 
     run = CommandLine("memory:")(*command, RECIPIENT_FIELDS_STORGE="postgresql://u:p@h/d")
@@ -212,7 +197,7 @@ CHANGING = {
 }
 
 
-def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
+def test_the_storage_can_be_in_a_file(tmp_path):
     file = tmp_path / "storage"
     file.write_text(f"sqlite:{tmp_path}/a.db\n")
     command, create = CommandLine(""), ("organizations", "create", "Acme")
@@ -250,9 +235,7 @@ def test_the_storage_can_be_in_a_file(tmp_path: Path) -> None:
     assert pipe.failure() == folder.failure() == f"{where}: it is not a regular file."
 
 
-def test_the_credentials_of_an_esp_can_be_in_files(
-    cli: CommandLine, acme: OrganizationId, tmp_path: Path
-) -> None:
+def test_the_credentials_of_an_esp_can_be_in_files(cli, acme, tmp_path):
     key, variables = tmp_path / "key", {"RECIPIENT_FIELDS_BRAZE_URL": "http://127.0.0.1:9"}
     cli("integrations", "create", "--organization", acme, "--esp", "braze", "--name", "App")
     sync = ("integrations", "sync", 1, "--organization", acme)
@@ -278,8 +261,8 @@ def test_commands_that_change_a_storage_print_it() -> None:
 
 
 def test_the_storage_is_printed_first_without_credentials_and_not_beside_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     create = ("organizations", "create", "Acme")
     run = CommandLine("sqlite:a.db")(*create)
@@ -292,7 +275,7 @@ def test_the_storage_is_printed_first_without_credentials_and_not_beside_json(
 
 
 @pytest.mark.parametrize("variable", ["NOT_INSERTABLE", "BRAZE_URL", "INTROSPECTION_TOKEN"])
-def test_a_known_variable_is_not_reported(variable: str) -> None:
+def test_a_known_variable_is_not_reported(variable):
     run = CommandLine("memory:")("organizations", "list", **{f"RECIPIENT_FIELDS_{variable}": "1"})
 
     assert run.messages() == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from recipient_fields.domain import DataType, FieldDraft
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import Integration
 
-from ...support.command_line import NOT_CONFIRMED, CommandLine
+from ...support.command_line import NOT_CONFIRMED
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
 ACME = ("--organization", 1)
@@ -35,7 +34,7 @@ def report(*fields: Any) -> str:
 
 
 class TestIntegrations:
-    def test_a_created_integration_is_listed(self, cli: CommandLine, acme):
+    def test_a_created_integration_is_listed(self, cli, acme):
         created = cli(
             *("integrations", "create", "--organization", acme, "--esp", "mailchimp"),
             *("--name", " Main list ", "--json"),
@@ -55,7 +54,7 @@ class TestIntegrations:
             "1   mailchimp  Main list  -",
         ]
 
-    def test_an_integration_is_renamed(self, cli: CommandLine, audience):
+    def test_an_integration_is_renamed(self, cli, audience):
         renamed = cli("integrations", "rename", audience.id, *ACME, "--name", "Second", "--json")
         assert renamed.document()["integration"]["name"] == "Second"
 
@@ -70,12 +69,10 @@ class TestIntegrations:
             (("sync", 9, *ACME, "--from", "-"), "no such integration"),
         ],
     )
-    def test_an_invalid_command_is_reported_on_one_line(
-        self, cli: CommandLine, acme, arguments, failure
-    ):
+    def test_an_invalid_command_is_reported_on_one_line(self, cli, acme, arguments, failure):
         assert failure in cli("integrations", *arguments).failure()
 
-    def test_an_unknown_esp_is_a_usage_error(self, cli: CommandLine, acme):
+    def test_an_unknown_esp_is_a_usage_error(self, cli, acme):
         run = cli(
             *["integrations", "create", "--esp", "mailchump", "--name", "x", "--organization"], acme
         )
@@ -91,7 +88,7 @@ class TestIntegrations:
         ids=lambda command: command[0],
     )
     def test_a_change_requires_the_organization_of_the_integration(
-        self, cli: CommandLine, core: Core, acme, audience, command
+        self, cli, core, acme, audience, command
     ):
         other = core.administration.create_organization("Globex")
 
@@ -108,7 +105,7 @@ class TestIntegrations:
 
     @pytest.mark.parametrize("reply", ["n\n", ""])
     def test_delete_lists_the_fields_of_the_integration_and_prompts(
-        self, cli: CommandLine, core: Core, acme, audience, reply
+        self, cli, core, acme, audience, reply
     ):
         cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
         delete = ("integrations", "delete", audience.id, *ACME)
@@ -128,7 +125,7 @@ class TestIntegrations:
 
 class TestSync:
     def test_a_sync_changes_the_fields_and_reports_their_keys(
-        self, cli: CommandLine, core: Core, acme, audience, tmp_path: Path
+        self, cli, core, acme, audience, tmp_path
     ):
         file = tmp_path / "report.json"
         tier = {**TIER, "default": "silver"}
@@ -149,7 +146,7 @@ class TestSync:
         (synced,) = core.integrations.list_integrations(acme)
         assert synced.last_synced_at is not None
 
-    def test_a_sync_lists_the_changes_of_esp_names(self, cli: CommandLine, core: Core, audience):
+    def test_a_sync_lists_the_changes_of_esp_names(self, cli, core, audience):
         for name in ("Tier", "Shop"):
             draft = FieldDraft(name=name, data_type=DataType.TEXT)
             core.fields.create_field(audience.organization_id, draft)
@@ -182,7 +179,7 @@ class TestSync:
         ]
 
     def test_a_sync_beyond_the_limit_of_bytes_stores_nothing_and_says_so(
-        self, cli: CommandLine, core: Core, acme, audience
+        self, cli, core, acme, audience
     ):
         values = [f"{number:03}{'x' * 240}" for number in range(250)]
         tiers = [{**TIER, "name": f"TIER{n}", "allowed_values": values} for n in range(20)]
@@ -200,7 +197,7 @@ class TestSync:
         )
         assert "Delete fields that are not needed" in field.failure()
 
-    def test_a_default_at_the_esp_is_reported_each_time(self, cli: CommandLine, audience):
+    def test_a_default_at_the_esp_is_reported_each_time(self, cli, audience):
         sync = ("integrations", "sync", audience.id, *ACME, "--from", "-")
         document = report({**TIER, "default": "silver"})
         assert cli(*sync, stdin=document).table()[2:] == [
@@ -209,7 +206,7 @@ class TestSync:
         run = cli(*sync, "--dry-run", stdin=document)
         assert run.table()[1:] == [f"caveat  -    TIER       {DEFAULT_AT_MAILCHIMP}"]
 
-    def test_a_report_can_be_on_standard_input(self, cli: CommandLine, audience):
+    def test_a_report_can_be_on_standard_input(self, cli, audience):
         cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=report(FNAME, TIER))
         changed = report({**FNAME, "label": "Given name"}, {"name": "AGE", "data_type": "number"})
         run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", "--yes", stdin=changed)
@@ -222,7 +219,7 @@ class TestSync:
         assert "1 created, 1 updated, 1 removed, 0 unchanged, 0 refused" in run.messages()
 
     def test_a_dry_run_reports_the_same_changes_and_changes_nothing(
-        self, cli: CommandLine, core: Core, acme, audience
+        self, cli, core, acme, audience
     ):
         before = core.fields.list_fields(acme)
         sync = ("integrations", "sync", audience.id, *ACME, "--from", "-", "--json")
@@ -263,16 +260,14 @@ class TestSync:
         ],
     )
     def test_the_error_locates_an_invalid_member_and_nothing_is_changed(
-        self, cli: CommandLine, core: Core, acme, audience, stdin, failure
+        self, cli, core, acme, audience, stdin, failure
     ):
         run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=stdin)
         assert (run.status, run.out) == (1, "")
         assert run.err.startswith(failure)
         assert core.integrations.list_integrations(acme) == (audience,)
 
-    def test_each_violation_is_one_line_with_the_name_of_the_file(
-        self, cli: CommandLine, audience, tmp_path
-    ):
+    def test_each_violation_is_one_line_with_the_name_of_the_file(self, cli, audience, tmp_path):
         path = tmp_path / "audience.json"
         path.write_text(report({"name": 5, "data_type": "text"}, {"name": "AGE"}))
         run = cli("integrations", "sync", audience.id, *ACME, "--from", path)
@@ -286,25 +281,23 @@ class TestSync:
             ),
         ]
 
-    def test_a_misspelled_esp_has_a_suggestion(self, cli: CommandLine):
+    def test_a_misspelled_esp_has_a_suggestion(self, cli):
         run = cli("integrations", "create", *ACME, "--esp", "brase", "--name", "Main")
         assert run.usage_error().endswith(" Did you mean braze?")
 
-    def test_at_most_a_hundred_violations_are_reported(self, cli: CommandLine, audience):
+    def test_at_most_a_hundred_violations_are_reported(self, cli, audience):
         invalid = report(*({"name": n, "data_type": "text"} for n in range(5_000)))
         run = cli("integrations", "sync", audience.id, *ACME, "--from", "-", stdin=invalid)
         assert run.err.count("This must be a string.") == 100
         assert "… and 900 more." in run.err
 
-    def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(
-        self, cli: CommandLine, audience
-    ):
+    def test_a_sync_without_a_file_requires_the_credentials_of_the_esp(self, cli, audience):
         assert cli("integrations", "sync", audience.id, *ACME).failure() == (
             "The integration is not connected. Connect it to its account first."
             " `recipient-fields integrations connect` stores the credentials."
         )
 
-    def test_control_characters_in_a_name_are_escaped(self, cli: CommandLine, audience):
+    def test_control_characters_in_a_name_are_escaped(self, cli, audience):
         name = "\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e"
         run = cli(
             *("integrations", "sync", audience.id, *ACME, "--from", "-"),
@@ -313,16 +306,14 @@ class TestSync:
         (_, rejected) = run.table()
         assert r"\x1b[31mRED\x07\ncreated  hacked  ADMIN  -\u202e" in rejected
 
-    def test_a_setting_with_invalid_characters_is_named_in_the_error(
-        self, cli: CommandLine, audience
-    ):
+    def test_a_setting_with_invalid_characters_is_named_in_the_error(self, cli, audience):
         settings = {"RECIPIENT_FIELDS_MAILCHIMP_API_KEY": "x-us1"}
         settings["RECIPIENT_FIELDS_MAILCHIMP_LIST_ID"] = "\udcff"
         failure = cli("integrations", "sync", audience.id, *ACME, **settings).failure()
         assert failure.startswith("Remove the control characters")
         assert "RECIPIENT_FIELDS_MAILCHIMP_LIST_ID" in failure
 
-    def test_a_missing_file_is_a_usage_error(self, cli: CommandLine, audience):
+    def test_a_missing_file_is_a_usage_error(self, cli, audience):
         assert (
             "nowhere.json"
             in cli("integrations", "sync", 1, *ACME, "--from", "nowhere.json").usage_error()
@@ -330,12 +321,12 @@ class TestSync:
 
 
 class TestCodes:
-    def test_every_esp_is_listed(self, cli: CommandLine):
+    def test_every_esp_is_listed(self, cli):
         listed = cli("esp", "list", "--json").document()["esps"]
         assert [each["id"] for each in listed] == list(BUILT_IN.esps)
         assert len(cli("esp", "list").table()) == len(BUILT_IN) + 1
 
-    def test_the_codes_are_derived_from_the_name(self, cli: CommandLine):
+    def test_the_codes_are_derived_from_the_name(self, cli):
         codes = cli("esp", "codes", "--esp", "sfmc", "First Name", "--json").document()
         assert codes == {
             "codes": {
@@ -345,7 +336,7 @@ class TestCodes:
             }
         }
 
-    def test_standard_fields_data_types_and_defaults_are_supported(self, cli: CommandLine):
+    def test_standard_fields_data_types_and_defaults_are_supported(self, cli):
         standard = cli("esp", "codes", "--esp", "braze", "first_name", "--standard")
         assert "insertion_code    {{${first_name}}}" in standard.table()
         default = ("--default", "there")
@@ -354,7 +345,7 @@ class TestCodes:
         failure = cli("esp", "codes", "--esp", "brevo", "X", *number, *default).failure()
         assert failure.startswith("default: ")
 
-    def test_a_field_without_a_safe_code_is_rejected(self, cli: CommandLine):
+    def test_a_field_without_a_safe_code_is_rejected(self, cli):
         assert "SendGrid" in cli("esp", "codes", "--esp", "sendgrid", "First Name").failure()
 
 
@@ -362,7 +353,7 @@ class TestCheck:
     CREATE = ("fields", "create", "--name", "City", "--data-type", "text", "--organization")
     SUSPICIOUS = ("--insertion-code", "{{ city", "--value-expression", "town")
 
-    def test_warnings_are_listed_and_reject_nothing(self, cli: CommandLine, acme):
+    def test_warnings_are_listed_and_reject_nothing(self, cli, acme):
         run = cli(*self.CREATE, acme, *self.SUSPICIOUS)
         assert run.messages().count("Warning: ") == 2
         assert cli("fields", "check", "--organization", acme, "--json").document() == {
@@ -385,17 +376,17 @@ class TestCheck:
         }
         assert len(cli("fields", "check", "--organization", acme).table()) == 3
 
-    def test_warnings_do_not_change_the_json_document(self, cli: CommandLine, acme):
+    def test_warnings_do_not_change_the_json_document(self, cli, acme):
         run = cli(*self.CREATE, acme, *self.SUSPICIOUS, "--json")
         assert len(run.document()["recipient_field"]) == 13
         assert run.err.count("Warning: ") == 2
 
-    def test_an_update_prints_warnings(self, cli: CommandLine, acme, manual):
+    def test_an_update_prints_warnings(self, cli, acme, manual):
         update = ("fields", "update", manual.key, "--organization", acme)
         assert "Warning: " not in cli(*update, "--insertion-code", "{{ shop }}").messages()
         assert "Warning: " in cli(*update, "--insertion-code", "{{ shop").messages()
 
-    def test_without_warnings_the_list_is_empty(self, cli: CommandLine, acme, foreign):
+    def test_without_warnings_the_list_is_empty(self, cli, acme, foreign):
         document = cli("fields", "check", "--organization", acme, "--json").document()
         assert document == {"warnings": []}
 
@@ -410,7 +401,7 @@ class TestRejectedCredentials:
         ],
     )
     def test_the_error_names_the_variables_of_the_request(
-        self, cli: CommandLine, audience, settings, also_named
+        self, cli, audience, settings, also_named
     ):
         variables = {f"RECIPIENT_FIELDS_MAILCHIMP_{k}": v for k, v in settings.items()}
         run = cli(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 
 import click
 import pytest
@@ -21,7 +20,6 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, Integration
 
 from ...adapters.esp.accounts import BREVO, SECRET
-from ...support.command_line import Script
 from ...support.http_server import ReceivedRequest, Reply, stub_server
 from ..stories import Commands
 
@@ -56,9 +54,7 @@ def integrations_of(commands: Commands) -> tuple[Integration, ...]:
     return commands.core.integrations.list_integrations(commands.organization)
 
 
-def test_a_mistaken_sync_is_refused_then_confirmed_and_undone(
-    commands: Commands, audience: Integration
-) -> None:
+def test_a_mistaken_sync_is_refused_then_confirmed_and_undone(commands, audience):
     before = stored(commands)
 
     refused = commands(SYNC, stdin=ONLY_ONE)
@@ -86,9 +82,7 @@ def test_a_mistaken_sync_is_refused_then_confirmed_and_undone(
     assert again.failure().startswith("There is nothing to restore: ")
 
 
-def test_the_undo_has_the_options_that_the_sync_had(
-    commands: Commands, audience: Integration
-) -> None:
+def test_the_undo_has_the_options_that_the_sync_had(commands, audience):
     before, storage = stored(commands), commands.cli.storage
 
     synced = commands(f"{SYNC} --yes --storage {storage} --catalog-size 9", stdin=ONLY_ONE)
@@ -100,9 +94,7 @@ def test_the_undo_has_the_options_that_the_sync_had(
 
 
 @pytest.mark.parametrize("removals", [0, 1, 50])
-def test_removals_need_a_confirmation(
-    commands: Commands, audience: Integration, removals: int
-) -> None:
+def test_removals_need_a_confirmation(commands, audience, removals):
     names = range(removals, FIELDS) if removals < FIELDS else range(FIELDS, FIELDS + 1)
     reported, before = report(names), stored(commands)
 
@@ -123,9 +115,7 @@ def test_removals_need_a_confirmation(
 
 
 @pytest.mark.parametrize(("option", "status"), [("", 3), ("--yes", 0)])
-def test_an_empty_report_is_rejected_unless_it_is_permitted(
-    commands: Commands, audience: Integration, option: str, status: int
-) -> None:
+def test_an_empty_report_is_rejected_unless_it_is_permitted(commands, audience, option, status):
     for options in ("", "--yes", "--dry-run", "--allow-removals 50"):
         assert commands(f"{SYNC} {options}", stdin=NOTHING).failure() == (
             "The report has no fields, so nothing was changed. If the account has no fields, add"
@@ -142,13 +132,8 @@ def test_an_empty_report_is_rejected_unless_it_is_permitted(
     ("reply", "status"), [("n\n", 1), ("\x04", 1), ("y\n", 0)], ids=["no", "control-D", "yes"]
 )
 def test_at_a_terminal_the_plan_is_printed_before_the_question(
-    script: Script,
-    commands: Commands,
-    audience: Integration,
-    tmp_path: Path,
-    reply: str,
-    status: int,
-) -> None:
+    script, commands, audience, tmp_path, reply, status
+):
     file = tmp_path / "report.json"
     file.write_text(report(range(9, FIELDS)))
     command = f"integrations sync 1 --organization 1 --from {file}"
@@ -165,12 +150,8 @@ def test_at_a_terminal_the_plan_is_printed_before_the_question(
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
-    commands: Commands,
-    audience: Integration,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    as_json: bool,
-) -> None:
+    commands, audience, tmp_path, monkeypatch, as_json
+):
     """While a person reads the plan, another field gets the key of a new one."""
     file = tmp_path / "report.json"
     file.write_text(report(range(1, FIELDS + 1)))
@@ -198,7 +179,7 @@ def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
     assert "f0" not in stored(commands)
 
 
-def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(commands: Commands) -> None:
+def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(commands):
     integrations, acme = commands.core.integrations, commands.organization
     brevo = integrations.create_integration(acme, esp=Esp("brevo"), name="Newsletter")
     old = EspField(name="OLD", data_type=DataType.TEXT)
@@ -222,9 +203,7 @@ def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(commands: Comma
     assert "old" not in stored(commands)
 
 
-def test_either_all_removals_are_permitted_or_a_number_of_them(
-    commands: Commands, audience: Integration
-) -> None:
+def test_either_all_removals_are_permitted_or_a_number_of_them(commands, audience):
     usage = commands(f"{SYNC} --yes --allow-removals 1", stdin=ONLY_ONE).usage_error()
     assert usage == "Use either --yes or --allow-removals."
     negative = commands(f"{SYNC} --allow-removals -1", stdin=ONLY_ONE).usage_error()
@@ -239,9 +218,7 @@ class TestRestoringAField:
         commands(f"{SYNC} --yes", stdin=report(range(1, FIELDS))).messages()
         return field_id
 
-    def test_a_removed_field_gets_its_id_and_key_back(
-        self, commands: Commands, removed: FieldId
-    ) -> None:
+    def test_a_removed_field_gets_its_id_and_key_back(self, commands, removed):
         assert "Restored field" in commands(f"fields restore {removed}").messages()
         fields, acme = commands.core.fields, commands.organization
         field = fields.get_field(acme, removed)
@@ -252,9 +229,7 @@ class TestRestoringAField:
         again = commands(f"fields restore {removed}").failure()
         assert again == f"Field {removed} is not deleted."
 
-    def test_the_next_sync_removes_it_again_after_a_confirmation(
-        self, commands: Commands, removed: FieldId
-    ) -> None:
+    def test_the_next_sync_removes_it_again_after_a_confirmation(self, commands, removed):
         commands(f"fields restore {removed}")
         run = commands(SYNC, stdin=report(range(1, FIELDS)))
         assert run.status == 3

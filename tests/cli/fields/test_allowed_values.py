@@ -39,17 +39,15 @@ def create(commands: Commands, data_type: str, values: str) -> Run:
 
 @pytest.mark.parametrize(("data_type", "values"), STORED, ids=ascii)
 def test_the_values_are_stored_in_order_with_the_data_type_of_the_field(
-    commands: Commands, data_type: str, values: str
-) -> None:
+    commands, data_type, values
+):
     field = create(commands, data_type, values).document()["recipient_field"]
 
     assert field["allowed_values"] == STORED[data_type, values]
 
 
 @pytest.mark.parametrize("values", MALFORMED, ids=lambda text: ascii(text[:12]))
-def test_invalid_json_that_begins_with_a_bracket_is_a_usage_error(
-    commands: Commands, values: str
-) -> None:
+def test_invalid_json_that_begins_with_a_bracket_is_a_usage_error(commands, values):
     message = create(commands, "number", values).usage_error()
 
     assert message.startswith(f"Invalid value for '--allowed-values': {JSON}")
@@ -60,14 +58,12 @@ def test_invalid_json_that_begins_with_a_bracket_is_a_usage_error(
     [(data_type, values) for data_type, each in INVALID.items() for values in each],
     ids=lambda text: ascii(text[:20]),
 )
-def test_invalid_values_are_reported_on_one_line_and_nothing_is_stored(
-    commands: Commands, data_type: str, values: str
-) -> None:
+def test_invalid_values_are_reported_on_one_line_and_nothing_is_stored(commands, data_type, values):
     assert create(commands, data_type, values).failure().startswith("allowed_values")
     assert commands.stored == []
 
 
-def test_an_update_has_values_of_the_stored_data_type(commands: Commands) -> None:
+def test_an_update_has_values_of_the_stored_data_type(commands):
     create(commands, "number", "1").document()
 
     for reference in ("1", "n"):

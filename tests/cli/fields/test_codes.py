@@ -13,8 +13,6 @@ from recipient_fields.domain import DataType, FieldDraft, FieldKey, Organization
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import EspField
 
-from ...support.command_line import CommandLine
-
 ACME = ("--organization", 1)
 
 
@@ -28,7 +26,7 @@ def _fields(core: Core, acme: OrganizationId) -> None:
         core.integrations.sync_fields(acme, integration.id, [field])
 
 
-def test_the_codes_at_each_integration_precede_those_at_other_esps(cli: CommandLine):
+def test_the_codes_at_each_integration_precede_those_at_other_esps(cli):
     run = cli("fields", "codes", "shop", *ACME)
     rows = [" | ".join(re.split(" {2,}", line)) for line in run.table()]
     assert rows[:3] == [
@@ -45,7 +43,7 @@ def test_the_codes_at_each_integration_precede_those_at_other_esps(cli: CommandL
     ]
 
 
-def test_a_missing_name_shows_how_to_create_the_field_there(cli: CommandLine):
+def test_a_missing_name_shows_how_to_create_the_field_there(cli):
     assert cli("fields", "codes", "shop", *ACME).messages() == (
         "SHOP is missing at integration 2 My mailchimp. To create it: Add a merge field with the"
         " tag SHOP to the audience: POST /3.0/lists/{list_id}/merge-fields. A third party describes"
@@ -55,18 +53,18 @@ def test_a_missing_name_shows_how_to_create_the_field_there(cli: CommandLine):
     )
 
 
-def test_the_document_is_that_of_the_http_api(cli: CommandLine, core: Core, acme: OrganizationId):
+def test_the_document_is_that_of_the_http_api(cli, core, acme):
     document = cli("fields", "codes", "1", *ACME, "--json").document()
     assert document == render_codes(core.content.list_codes(acme, FieldKey("shop")))
 
 
-def test_a_field_is_shown_with_its_members_and_its_codes(cli: CommandLine):
+def test_a_field_is_shown_with_its_members_and_its_codes(cli):
     members, codes = cli("fields", "show", "shop", *ACME).out.split("\n\n")
     assert members.startswith("MEMBER ")
     assert codes == cli("fields", "codes", "shop", *ACME).out
 
 
-def test_the_list_has_each_field_once_unless_counterparts_are_requested(cli: CommandLine):
+def test_the_list_has_each_field_once_unless_counterparts_are_requested(cli):
     def listed(*options: str) -> tuple[list[str], str]:
         run = cli("fields", "list", *ACME, "--json", *options)
         return [each["key"] for each in json.loads(run.out)["recipient_fields"]], run.err
@@ -77,7 +75,7 @@ def test_the_list_has_each_field_once_unless_counterparts_are_requested(cli: Com
     assert listed("--as-of", "2100-01-01T00:00:00Z") == (["shop", "shop_1", "fname"], "")
 
 
-def test_the_key_of_a_synced_field_already_works(cli: CommandLine):
+def test_the_key_of_a_synced_field_already_works(cli):
     create = ("fields", "create", *ACME, "--name", "First name", "--data-type", "text")
     assert cli(*create, "--key", "fname").failure() == (
         "A synced field has this key, and already works at every integration. Use it, or choose"

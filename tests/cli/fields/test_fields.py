@@ -12,29 +12,25 @@ from recipient_fields.domain import (
     DataType,
     Denied,
     Operation,
-    RecipientField,
     decide,
 )
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField
 
-from ...support.command_line import CommandLine, Script
 from ...support.interruptions import delete_integrations_after_a_taken_key
-from ..stories import Commands, rendered
+from ..stories import rendered
 
 pytestmark = pytest.mark.usefixtures("manual")
 
 
-def test_list_prints_every_field_as_the_api_renders_it(
-    commands: Commands, foreign: RecipientField
-) -> None:
+def test_list_prints_every_field_as_the_api_renders_it(commands, foreign):
     document = commands("fields list --json").document()
 
     assert document == {"recipient_fields": commands.stored}
     assert [field["key"] for field in commands.stored] == ["preferred_shop", foreign.key]
 
 
-def test_list_prints_a_table_by_default(commands: Commands) -> None:
+def test_list_prints_a_table_by_default(commands):
     assert commands("fields list").table() == [
         "ID  KEY             NAME            TYPE  SOURCE  ALLOWED VALUES",
         "1   preferred_shop  Preferred shop  text  manual  -",
@@ -52,9 +48,7 @@ def test_list_prints_a_table_by_default(commands: Commands) -> None:
     ],
     ids=["short", "escaped", "many", "just fits", "too long"],
 )
-def test_list_shortens_long_allowed_values(
-    commands: Commands, values: list[str], shown: str
-) -> None:
+def test_list_shortens_long_allowed_values(commands, values, shown):
     commands.changed(f"fields update 1 --allowed-values '{json.dumps(values)}'")
 
     _, row = commands("fields list").table()
@@ -62,13 +56,13 @@ def test_list_shortens_long_allowed_values(
     assert row.endswith(f"  manual  {shown}")
 
 
-def test_show_prints_every_member_as_the_api_renders_it(commands: Commands) -> None:
+def test_show_prints_every_member_as_the_api_renders_it(commands):
     for reference in ("1", "preferred_shop"):
         shown = commands(f"fields show {reference} --json").document()
         assert [shown] == [{"recipient_field": each} for each in commands.stored]
 
 
-def test_show_prints_a_table_by_default(commands: Commands) -> None:
+def test_show_prints_a_table_by_default(commands):
     created = commands.changed(
         "fields create --name Größe --data-type number --key size --allowed-values 36,37.5"
         " --insertion-code '{{\n}}'"
@@ -92,7 +86,7 @@ def test_show_prints_a_table_by_default(commands: Commands) -> None:
     ]
 
 
-def test_create_stores_every_option_in_a_manual_field(commands: Commands) -> None:
+def test_create_stores_every_option_in_a_manual_field(commands):
     created = commands.changed(
         "fields create --name Größe --data-type number --key size --allowed-values '[36, 37.5]'"
         " --not-insertable --insertion-code '%%=v(@size)=%%' --value-expression @size"
@@ -120,7 +114,7 @@ KEY_NOTICE = "The key will be grosse. It can't be changed later; use --key to ch
 PROMPT = "Create the field? [Y/n]"
 
 
-def test_create_prints_the_derived_key_to_standard_error(commands: Commands) -> None:
+def test_create_prints_the_derived_key_to_standard_error(commands):
     run = commands("fields create --name Größe --data-type text")
     json_run = commands("fields create --name 'Größe 2' --data-type text --json")
 
@@ -143,14 +137,8 @@ def test_create_prints_the_derived_key_to_standard_error(commands: Commands) -> 
     ids=["Enter", "y", "n", "end of input", "--yes", "--key"],
 )
 def test_create_at_a_terminal_requires_confirmation_only_of_a_derived_key(
-    commands: Commands,
-    script: Script,
-    reply: str,
-    options: list[str],
-    status: int,
-    keys: list[str],
-    printed: list[str],
-) -> None:
+    commands, script, reply, options, status, keys, printed
+):
     create = ("fields", "create", "--organization", commands.organization)
     arguments = ("--name", "Größe", "--data-type", "text", *options)
     ended, shown = script.at_a_terminal(*create, *arguments, reply=reply)
@@ -161,8 +149,8 @@ def test_create_at_a_terminal_requires_confirmation_only_of_a_derived_key(
 
 
 def test_the_key_of_a_synced_field_is_reported_with_its_esp_names_if_it_still_exists(
-    commands: Commands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    commands, monkeypatch
+):
     core, acme = commands.core, commands.organization
     emails = core.integrations.create_integration(acme, esp=Esp("braze"), name="Emails")
     core.integrations.create_integration(acme, esp=Esp("sfmc"), name="Journeys")
@@ -179,7 +167,7 @@ def test_the_key_of_a_synced_field_is_reported_with_its_esp_names_if_it_still_ex
 
 
 @pytest.mark.parametrize("missing", ["--organization", "--name", "--data-type"])
-def test_create_reports_a_missing_option(cli: CommandLine, missing: str) -> None:
+def test_create_reports_a_missing_option(cli, missing):
     options = {"--organization": "1", "--name": "N", "--data-type": "text"}
     del options[missing]
 
@@ -204,9 +192,7 @@ CHANGED: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize(("options", "members"), CHANGED.items(), ids=CHANGED)
-def test_update_changes_only_the_members_of_its_options(
-    commands: Commands, options: str, members: dict[str, object]
-) -> None:
+def test_update_changes_only_the_members_of_its_options(commands, options, members):
     (before,) = commands.stored
     updated = commands.changed(f"fields update {options}")
 
@@ -218,7 +204,7 @@ def test_update_changes_only_the_members_of_its_options(
 
 
 @pytest.mark.parametrize("clearing", ["--clear allowed-values", "--allowed-values null"])
-def test_optional_members_can_be_cleared_at_once(commands: Commands, clearing: str) -> None:
+def test_optional_members_can_be_cleared_at_once(commands, clearing):
     members = ("allowed_values", "custom_insertion_code", "custom_value_expression")
     values = """--allowed-values '["a"]' --insertion-code x --value-expression y"""
     field = commands.changed(f"fields update 1 {values}")
@@ -266,9 +252,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("command", "outcome"), REFUSED.items(), ids=map(ascii, REFUSED))
-def test_a_refused_command_reports_the_reason_and_changes_nothing(
-    commands: Commands, command: str, outcome: tuple[int, str]
-) -> None:
+def test_a_refused_command_reports_the_reason_and_changes_nothing(commands, command, outcome):
     status, message = outcome
     before = commands.stored
 
@@ -287,8 +271,8 @@ def test_a_refused_command_reports_the_reason_and_changes_nothing(
     ],
 )
 def test_a_field_of_another_origin_is_not_changed_and_the_reason_is_reported(
-    commands: Commands, foreign: RecipientField, command: str, operation: Operation
-) -> None:
+    commands, foreign, command, operation
+):
     decision = decide(ADMINISTRATOR, operation, foreign.origin)
     assert isinstance(decision, Denied)
 
@@ -304,9 +288,7 @@ def test_a_field_of_another_origin_is_not_changed_and_the_reason_is_reported(
         ("--yes", None, False, 0, "Deleted field 1, Preferred shop.\n"),
     ],
 )
-def test_delete_prompts_unless_it_is_confirmed(
-    commands: Commands, options: str, reply: str | None, prompts: bool, status: int, message: str
-) -> None:
+def test_delete_prompts_unless_it_is_confirmed(commands, options, reply, prompts, status, message):
     before = commands.stored
 
     run = commands(f"fields delete preferred_shop {options}", reply=reply)

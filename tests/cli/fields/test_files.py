@@ -14,7 +14,7 @@ from recipient_fields.application.fields.fields_as_code import (
     render_field_document,
 )
 from recipient_fields.application.fields.inputs import parse_draft
-from recipient_fields.domain import API, AllowedValues, FieldDraft, RecipientField
+from recipient_fields.domain import API, AllowedValues, FieldDraft
 from recipient_fields.entrypoints.cli.fields.files import (
     MAX_FILE_SIZE,
     MAX_NODES,
@@ -235,7 +235,7 @@ YAML_TOKENS = st.sampled_from(
     | st.text(st.characters(codec="utf-8"), max_size=40).map(str.encode)
     | st.lists(YAML_TOKENS, max_size=30).map(lambda tokens: "".join(tokens).encode())
 )
-def test_any_file_is_read_or_rejected_with_a_place(content: bytes) -> None:
+def test_any_file_is_read_or_rejected_with_a_place(content):
     try:
         parse_file(content)
     except InvalidFile as error:
@@ -319,7 +319,7 @@ def test_a_violation_in_json_has_its_line_and_column():
 
 @pytest.mark.parametrize("folder", ["yaml", "json"])
 @given(fields=st.lists(stored_fields(by=API), unique_by=lambda each: each.key, max_size=3))
-def test_a_written_file_defines_the_same_fields(folder: str, fields: list[RecipientField]) -> None:
+def test_a_written_file_defines_the_same_fields(folder, fields):
     document = render_field_document(fields)
     text = render_yaml(document) if folder == "yaml" else json.dumps(document)
     assert text == (render_yaml(document) if folder == "yaml" else json.dumps(document))

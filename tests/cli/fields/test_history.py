@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,9 +56,7 @@ def tier(commands: Commands) -> RecipientField:
     return service.update_field(commands.organization, field.id, changes)
 
 
-def test_list_prints_a_table_with_the_newest_change_first(
-    commands: Commands, tier: RecipientField
-) -> None:
+def test_list_prints_a_table_with_the_newest_change_first(commands, tier):
     commands("fields create --name Shop --data-type text")
 
     third, second, first = times(commands)
@@ -72,7 +69,7 @@ def test_list_prints_a_table_with_the_newest_change_first(
     ]
 
 
-def test_list_prints_json_as_the_api_does(commands: Commands, tier: RecipientField) -> None:
+def test_list_prints_json_as_the_api_does(commands, tier):
     second, first = records(commands)
     common = {
         "actor": {"channel": "api", "id": 7, "name": "rfk_0123…AuoE"},
@@ -113,13 +110,7 @@ def test_list_prints_json_as_the_api_does(commands: Commands, tier: RecipientFie
         "--before 3": [2, 1],
     }.items(),
 )
-def test_list_filters(
-    commands: Commands,
-    tier: RecipientField,
-    manual: RecipientField,
-    filters: str,
-    expected: list[int],
-) -> None:
+def test_list_filters(commands, tier, manual, filters, expected):
     changes = listed(commands, f"history list {filters}")
 
     assert [change["sequence"] for change in changes] == expected
@@ -127,9 +118,7 @@ def test_list_filters(
 
 
 @pytest.mark.parametrize("command", ["history list", "history show tier"])
-def test_a_limited_list_names_the_option_for_older_changes(
-    commands: Commands, tier: RecipientField, command: str
-) -> None:
+def test_a_limited_list_names_the_option_for_older_changes(commands, tier, command):
     run = commands(f"{command} --limit 1")
 
     assert run.messages() == "There are older changes. To list them, add --before 2.\n"
@@ -151,16 +140,12 @@ TIME_RULE = "use a time such as 2026-11-20T09:15:00Z."
         "fields list --as-of 0001-01-01T00:00:00+02:00": TIME_RULE,
     }.items(),
 )
-def test_an_impossible_option_is_a_usage_error(
-    commands: Commands, command: str, message: str
-) -> None:
+def test_an_impossible_option_is_a_usage_error(commands, command, message):
     assert message in commands(command).usage_error()
 
 
 @pytest.mark.parametrize("reference", ["1", "tier"])
-def test_show_prints_one_line_per_changed_member(
-    commands: Commands, tier: RecipientField, reference: str
-) -> None:
+def test_show_prints_one_line_per_changed_member(commands, tier, reference):
     second, first = times(commands)
 
     assert commands(f"history show {reference}").table() == [
@@ -178,9 +163,7 @@ def test_show_prints_one_line_per_changed_member(
     ]
 
 
-def test_show_prints_each_change_of_a_list_on_one_line(
-    commands: Commands, tier: RecipientField
-) -> None:
+def test_show_prints_each_change_of_a_list_on_one_line(commands, tier):
     for values in (["bronze", "silver"], ["two\u202e words", 'a "b"'], None):
         changes = FieldChanges(allowed_values=values)
         commands.core.fields.update_field(commands.organization, tier.id, changes)
@@ -194,9 +177,7 @@ def test_show_prints_each_change_of_a_list_on_one_line(
     ]
 
 
-def test_a_deleted_field_is_shown_and_restored_with_its_id(
-    commands: Commands, manual: RecipientField
-) -> None:
+def test_a_deleted_field_is_shown_and_restored_with_its_id(commands, manual):
     commands("fields delete 1 --yes")
     lines = commands("history show preferred_shop").table()
     assert "deleted by operator" in lines[0]
@@ -212,9 +193,7 @@ def test_a_deleted_field_is_shown_and_restored_with_its_id(
     assert restored["id"] == manual.id
 
 
-def test_a_field_that_is_missing_or_taken_is_not_restored(
-    commands: Commands, manual: RecipientField
-) -> None:
+def test_a_field_that_is_missing_or_taken_is_not_restored(commands, manual):
     never = commands("fields restore 999").failure()
     kept = commands("fields restore 1").failure()
     commands("fields delete 1 --yes")
@@ -234,9 +213,7 @@ def test_a_field_that_is_missing_or_taken_is_not_restored(
     )
 
 
-def test_a_field_of_the_api_or_of_a_deleted_integration_is_not_restored(
-    commands: Commands, foreign: RecipientField
-) -> None:
+def test_a_field_of_the_api_or_of_a_deleted_integration_is_not_restored(commands, foreign):
     integration_id = foreign.origin.integration_id
     channel = API if integration_id is None else sync_channel(integration_id)
     commands.core.fields.by(Author(channel)).delete_field(commands.organization, foreign.id)
@@ -249,7 +226,7 @@ def test_a_field_of_the_api_or_of_a_deleted_integration_is_not_restored(
     assert commands.stored == []
 
 
-def test_the_fields_are_listed_as_they_were(commands: Commands, tier: RecipientField) -> None:
+def test_the_fields_are_listed_as_they_were(commands, tier):
     _, first = records(commands)
     assert first.after is not None
     then = format_instant(first.occurred_at)
@@ -259,7 +236,7 @@ def test_the_fields_are_listed_as_they_were(commands: Commands, tier: RecipientF
     assert document == {"recipient_fields": [rendered(first.after)]}
 
 
-def test_a_time_before_the_history_is_a_failure(commands: Commands, manual: RecipientField) -> None:
+def test_a_time_before_the_history_is_a_failure(commands, manual):
     assert commands("fields list --as-of 2001-01-01T00:00:00Z").failure() == (
         "The history of this organization has no record up to this time. Use a later time, or list"
         " the current fields."
@@ -281,14 +258,14 @@ def old_time(commands: Commands) -> datetime:
     return then
 
 
-def test_only_old_records_are_pruned(commands: Commands, old_time: datetime) -> None:
+def test_only_old_records_are_pruned(commands, old_time):
     run = commands(f"{PRUNE} --yes")
 
     assert run.messages().startswith("Deleted 2 records of changes before 20")
     assert [record.key for record in records(commands)] == ["new"]
 
 
-def test_pruning_is_confirmed_at_a_terminal(commands: Commands, old_time: datetime) -> None:
+def test_pruning_is_confirmed_at_a_terminal(commands, old_time):
     refused = commands(PRUNE, reply="n\n")
 
     assert refused.status == 1
@@ -300,9 +277,7 @@ def test_pruning_is_confirmed_at_a_terminal(commands: Commands, old_time: dateti
     assert len(records(commands)) == 1
 
 
-def test_pruning_is_in_the_audit_log(
-    commands: Commands, old_time: datetime, tmp_path: Path
-) -> None:
+def test_pruning_is_in_the_audit_log(commands, old_time, tmp_path):
     log = tmp_path / "audit.log"
     for _ in range(2):
         commands.cli(

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
     OrganizationId,
 )
 
-from ...support.command_line import CommandLine, Run, Script
+from ...support.command_line import CommandLine, Run
 from ...support.waiting import TIMEOUT
 
 INVALID = 3
@@ -60,9 +60,7 @@ def summary(valid: int, invalid: int = 0) -> str:
     return f"Checked {counted(checked, 'recipient')}: {valid} valid, {invalid} invalid.\n"
 
 
-def test_invalid_rows_are_reported_by_line_field_and_rule(
-    run: Callable[..., Run], acme: OrganizationId, tmp_path: Path
-) -> None:
+def test_invalid_rows_are_reported_by_line_field_and_rule(run, acme, tmp_path):
     path = tmp_path / "list.csv"
     path.write_text(HEADER + 'gold,42,1990-01-31\ngolf,,\n,"42,5",31.01.1990\n')
     checked = run(acme, "recipients", "check", path)
@@ -100,17 +98,15 @@ def test_invalid_rows_are_reported_by_line_field_and_rule(
     ],
     ids=["long", "unknown"],
 )
-def test_a_file_is_rejected_with_one_line(
-    check: Callable[..., Run], content: bytes, message: str
-) -> None:
+def test_a_file_is_rejected_with_one_line(check, content, message):
     assert check(content).failure() == message
 
 
-def test_an_encoding_is_an_option(check: Callable[..., Run]) -> None:
+def test_an_encoding_is_an_option(check):
     assert check("comment\nZoë\n".encode("cp1252"), "--encoding", "cp1252").status == 0
 
 
-def test_json_lines_are_checked(check: Callable[..., Run]) -> None:
+def test_json_lines_are_checked(check):
     checked = check('{"tier": "gold"}\n[]\n', name="a.jsonl")
     assert checked.status == INVALID
     assert checked.out.splitlines()[0] == "a.jsonl:2: The line must be a JSON object."
@@ -118,7 +114,7 @@ def test_json_lines_are_checked(check: Callable[..., Run]) -> None:
     assert usage == "--integration requires a file with columns."
 
 
-def test_the_number_of_hidden_violations_is_shown(check: Callable[..., Run]) -> None:
+def test_the_number_of_hidden_violations_is_shown(check):
     lines = check("tier\n" + "".join(f"x{n}\n" for n in range(102))).out.splitlines()
     assert lines[99:101] == [
         "list.csv:101: tier: Use one of gold, silver.",
@@ -127,7 +123,7 @@ def test_the_number_of_hidden_violations_is_shown(check: Callable[..., Run]) -> 
     assert lines[-1].split() == ["tier", "unknown_value", "102"]
 
 
-def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check: Callable[..., Run]) -> None:
+def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check):
     content = "tier;shoe_size\ngold;42,5\n"
     assert check(content).err == (
         summary(0, 1) + "If the numbers have decimal commas, add --decimal ','.\n"
@@ -135,9 +131,7 @@ def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check: Callable[...
     assert check(content, "--decimal", ",").status == 0
 
 
-def test_dates_and_booleans_can_be_written_as_in_europe(
-    check: Callable[..., Run], core: Core, acme: OrganizationId
-) -> None:
+def test_dates_and_booleans_can_be_written_as_in_europe(check, core, acme):
     core.fields.create_field(acme, FieldDraft(name="VIP", data_type=DataType.BOOLEAN))
     content = "shoe_size;born;vip\n42,5;31.1.1990;Ja\n43;1.2.1991;nein\n"
     words = ("--true", "ja", "--false", "nein")
@@ -145,9 +139,7 @@ def test_dates_and_booleans_can_be_written_as_in_europe(
     assert (checked.status, checked.err) == (0, summary(2))
 
 
-def test_the_valid_and_the_invalid_rows_are_written_to_two_files(
-    check: Callable[..., Run], tmp_path: Path
-) -> None:
+def test_the_valid_and_the_invalid_rows_are_written_to_two_files(check, tmp_path):
     out, rejects = tmp_path / "good.csv", tmp_path / "bad.csv"
     arguments = ("--out", out, "--rejects", rejects)
     check(HEADER + 'gold,1,\n"go,ld",1,\nsilver\n=1+1,-2,\n', "--spreadsheet-safe", *arguments)
@@ -164,9 +156,7 @@ def test_the_valid_and_the_invalid_rows_are_written_to_two_files(
     assert reject.items() > {"tier": 1, "_line": 2}.items()
 
 
-def test_a_file_that_can_not_be_read_leaves_the_outputs_unchanged(
-    check: Callable[..., Run], tmp_path: Path
-) -> None:
+def test_a_file_that_can_not_be_read_leaves_the_outputs_unchanged(check, tmp_path):
     out = tmp_path / "good.csv"
     out.write_text("before")
     assert check('tier\ngold\n"', "--out", out).status == 1
@@ -183,9 +173,7 @@ class TestProgress:
         path.write_text("tier\n" + "gold\n" * 100_000 + "golf\n")
         return path
 
-    def test_a_bar_at_a_terminal_shows_how_much_is_read(
-        self, script: Script, acme: OrganizationId, path: Path
-    ) -> None:
+    def test_a_bar_at_a_terminal_shows_how_much_is_read(self, script, acme, path):
         status, shown = script.at_a_terminal(
             "recipients", "check", str(path), "--organization", acme
         )
@@ -198,9 +186,7 @@ class TestProgress:
         # The report begins on a new line, and the cursor is visible again.
         assert report.startswith(f"\x1b[?25h\r\n{path}:100002: tier: Use one of gold, silver.")
 
-    def test_standard_input_from_a_file_has_a_bar(
-        self, script: Script, acme: OrganizationId, path: Path
-    ) -> None:
+    def test_standard_input_from_a_file_has_a_bar(self, script, acme, path):
         with path.open("rb") as stdin:
             _, shown = script.at_a_terminal(
                 "recipients", "check", "-", "--organization", acme, stdin=stdin
@@ -208,7 +194,7 @@ class TestProgress:
         assert self.BAR in shown
         assert "\n<stdin>:100002: tier: " in shown
 
-    def test_a_pipe_has_no_bar(self, script: Script, acme: OrganizationId, path: Path) -> None:
+    def test_a_pipe_has_no_bar(self, script, acme, path):
         with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
             assert cat.stdout is not None
             _, shown = script.at_a_terminal(
@@ -223,7 +209,7 @@ class TestProgress:
         assert "\nChecked 100,001 recipients: 100,000 valid, 1 invalid." in shown
 
 
-def test_a_pipe_is_read(script: Script, acme: OrganizationId, tmp_path: Path) -> None:
+def test_a_pipe_is_read(script, acme, tmp_path):
     path = tmp_path / "list.jsonl"
     os.mkfifo(path)
     with script.start("recipients", "check", str(path), "--organization", acme) as process:
@@ -248,19 +234,15 @@ def test_a_pipe_is_read(script: Script, acme: OrganizationId, tmp_path: Path) ->
         (("--out", "a", "--rejects", "a"), "FILE, --out and --rejects must be different files."),
     ],
 )
-def test_wrong_options_are_usage_errors(
-    check: Callable[..., Run], arguments: tuple[str, ...], message: str
-) -> None:
+def test_wrong_options_are_usage_errors(check, arguments, message):
     assert check("tier\n", *arguments).usage_error().endswith(message)
 
 
-def test_with_exit_zero_invalid_recipients_are_no_failure(check: Callable[..., Run]) -> None:
+def test_with_exit_zero_invalid_recipients_are_no_failure(check):
     assert check("tier\nGold\n", "--exit-zero").status == 0
 
 
 @pytest.mark.parametrize("command", ["check", "infer"])
-def test_a_file_that_can_not_be_opened_is_a_failure(
-    run: Callable[..., Run], acme: OrganizationId, tmp_path: Path, command: str
-) -> None:
+def test_a_file_that_can_not_be_opened_is_a_failure(run, acme, tmp_path, command):
     failure = run(acme, "recipients", command, tmp_path / "none.csv").failure()
     assert failure.endswith("none.csv': No such file or directory")

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recipient_fields.application import Core
 from recipient_fields.domain import (
     DataType,
     FieldDraft,
-    OrganizationId,
 )
 from recipient_fields.domain.integrations import EspField, SetName
 
@@ -88,12 +86,8 @@ def infer(cli: CommandLine, tmp_path: Path) -> Callable[..., Run]:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_the_fields_of_a_spreadsheet_are_created_and_accept_it(
-    infer: Callable[..., Run],
-    cli: CommandLine,
-    acme: OrganizationId,
-    tmp_path: Path,
-    encoding: str,
-) -> None:
+    infer, cli, acme, tmp_path, encoding
+):
     content = SPREADSHEET.replace("\n", "\r\n").encode(encoding)
     inferred = infer(content, "--decimal", ",")
     assert (inferred.out, inferred.messages().splitlines()) == (DOCUMENT, NOTES)
@@ -104,7 +98,7 @@ def test_the_fields_of_a_spreadsheet_are_created_and_accept_it(
     assert checked.messages() == "Checked 6 recipients: 6 valid, 0 invalid.\n"
 
 
-def test_the_fields_of_json_lines_are_proposed(infer: Callable[..., Run]) -> None:
+def test_the_fields_of_json_lines_are_proposed(infer):
     lines = '{"size": 42.5, "vip": true, "firstName": "Ada"}\n\n[]\n{"size": null, "zip": "1"}\n'
     inferred = infer(lines, "--json", name="list.jsonl")
     assert inferred.document() == {
@@ -123,9 +117,7 @@ def test_the_fields_of_json_lines_are_proposed(infer: Callable[..., Run]) -> Non
     ]
 
 
-def test_columns_that_are_fields_already_are_left_out(
-    run: Callable[..., Run], core: Core, acme: OrganizationId, tmp_path: Path
-) -> None:
+def test_columns_that_are_fields_already_are_left_out(run, core, acme, tmp_path):
     core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
     core.fields.create_field(acme, FieldDraft(name="Shoe size", data_type=DataType.NUMBER))
     (tmp_path / "list.csv").write_text("tier,Shoe size,Age\ngold,42,30\n")
@@ -134,9 +126,7 @@ def test_columns_that_are_fields_already_are_left_out(
     assert inferred.messages() == "Proposed 1 field for 1 recipient.\n"
 
 
-def test_columns_with_the_names_of_an_integration_are_left_out(
-    run: Callable[..., Run], core: Core, acme: OrganizationId, tmp_path: Path
-) -> None:
+def test_columns_with_the_names_of_an_integration_are_left_out(run, core, acme, tmp_path):
     shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
     report = [EspField(name="TIER", data_type=DataType.TEXT, label="Tier of the shop")]
     core.integrations.sync_fields(acme, shop.id, report)
@@ -148,16 +138,12 @@ def test_columns_with_the_names_of_an_integration_are_left_out(
     assert unsynced == "Integration 99 has no fields. Check its id, or sync it first."
 
 
-def test_the_names_of_an_integration_require_an_organization(
-    infer: Callable[..., Run],
-) -> None:
+def test_the_names_of_an_integration_require_an_organization(infer):
     usage = infer("TIER\ngold\n", "--integration", "1").usage_error()
     assert usage == "--integration requires --organization or --url."
 
 
-def test_columns_with_names_that_were_set_are_left_out(
-    cli: CommandLine, core: Core, acme: OrganizationId, tmp_path: Path
-) -> None:
+def test_columns_with_names_that_were_set_are_left_out(cli, core, acme, tmp_path):
     core.fields.create_field(acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT))
     shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
     core.integrations.set_names(acme, shop.id, {"loyalty_tier": SetName("TIER")})
@@ -168,18 +154,16 @@ def test_columns_with_names_that_were_set_are_left_out(
     assert list(inferred.document()["fields"]) == ["age"]
 
 
-def test_the_names_of_an_integration_require_columns(infer: Callable[..., Run]) -> None:
+def test_the_names_of_an_integration_require_columns(infer):
     usage = infer("{}", "--integration", "1", name="list.jsonl").usage_error()
     assert usage == "--integration requires a file with columns."
 
 
-def test_a_file_without_recipients_is_a_failure(infer: Callable[..., Run]) -> None:
+def test_a_file_without_recipients_is_a_failure(infer):
     assert infer("tier,size\n").failure() == "list.csv has no recipients."
 
 
-def test_a_file_with_only_invalid_rows_is_rejected_with_the_first_one(
-    infer: Callable[..., Run],
-) -> None:
+def test_a_file_with_only_invalid_rows_is_rejected_with_the_first_one(infer):
     inferred = infer("tier,size\ngold\nsilver\n")
     assert (inferred.status, inferred.err) == (
         1,
@@ -190,7 +174,7 @@ def test_a_file_with_only_invalid_rows_is_rejected_with_the_first_one(
     )
 
 
-def test_the_number_of_allowed_values_is_an_option(infer: Callable[..., Run]) -> None:
+def test_the_number_of_allowed_values_is_an_option(infer):
     content = "tier\n" + "gold\nsilver\n" * 3
     assert "allowed_values" in infer(content, "--max-allowed-values", 2).out
     assert "allowed_values" not in infer(content, "--max-allowed-values", 1).out

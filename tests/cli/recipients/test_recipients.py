@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +10,6 @@ from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, OrganizationId
 
 from ...openapi.test_clients import TYPESCRIPT
-from ...support.command_line import CommandLine, Run
 from ...support.node import NODE, install_packages
 from ...support.node import run as run_program
 
@@ -43,7 +39,7 @@ def _fields(core: Core, acme: OrganizationId) -> None:
         core.fields.create_field(acme, draft)
 
 
-def test_the_schema_is_printed(run: Callable[..., Run], acme: OrganizationId) -> None:
+def test_the_schema_is_printed(run, acme):
     schema = json.loads(run(acme, "recipients", "schema").out)
     assert list(schema["properties"]) == ["tier", "shoe_size"]
     assert schema["additionalProperties"] is False
@@ -51,9 +47,7 @@ def test_the_schema_is_printed(run: Callable[..., Run], acme: OrganizationId) ->
     assert additional == {**schema, "additionalProperties": True}
 
 
-def test_the_python_type_is_the_same_for_a_storage_and_a_service(
-    run: Callable[..., Run], acme: OrganizationId
-) -> None:
+def test_the_python_type_is_the_same_for_a_storage_and_a_service(run, acme):
     assert run(acme, "recipients", "types", "--language", "python").out == PYTHON
 
 
@@ -67,9 +61,7 @@ def test_the_python_type_is_the_same_for_a_storage_and_a_service(
         ({"other": 1}, False),
     ],
 )
-def test_tsc_checks_recipients_with_the_typescript_type(
-    cli: CommandLine, acme: OrganizationId, tmp_path: Path, recipient: Any, *, valid: bool
-) -> None:
+def test_tsc_checks_recipients_with_the_typescript_type(cli, acme, tmp_path, recipient, *, valid):
     arguments = ("types", "--language", "typescript", "--organization", acme)
     (tmp_path / "recipient.ts").write_text(cli("recipients", *arguments).out)
     (tmp_path / "use.ts").write_text(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,6 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, RefusedField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
-from ...support.command_line import CommandLine
 
 KLAVIYO, MAILCHIMP = 1, 2
 PATHS = ["/api/v1/recipient_fields?limit=1", "/api/v1/recipient_fields", "/api/v1/integrations"]
@@ -89,15 +87,7 @@ def url(core: Core, requests: list[str]) -> Iterator[str]:
         ("check", LIST, "--integration", 99),
     ],
 )
-def test_the_output_is_that_for_the_storage(
-    cli: CommandLine,
-    core: Core,
-    acme: OrganizationId,
-    url: str,
-    requests: list[str],
-    tmp_path: Path,
-    arguments: tuple[str | int, ...],
-):
+def test_the_output_is_that_for_the_storage(cli, core, acme, url, requests, tmp_path, arguments):
     path = tmp_path / "list.csv"
     command, *others = arguments
     if others and command in {"check", "infer"}:
@@ -110,7 +100,7 @@ def test_the_output_is_that_for_the_storage(
     assert requests == PATHS
 
 
-def test_a_service_of_an_earlier_version_is_refused(cli: CommandLine, core: Core, acme, tmp_path):
+def test_a_service_of_an_earlier_version_is_refused(cli, core, acme, tmp_path):
     app = application(core.storage, core.fields)
 
     def without_integrations(environ, start_response):
@@ -129,7 +119,7 @@ def test_a_service_of_an_earlier_version_is_refused(cli: CommandLine, core: Core
     )
 
 
-def test_the_lists_are_accepted(cli: CommandLine, acme: OrganizationId, tmp_path: Path):
+def test_the_lists_are_accepted(cli, acme, tmp_path):
     """So that the test above does not compare errors only."""
     path = tmp_path / "list.csv"
     for content, integration in ((EXPORTED, KLAVIYO), (AUDIENCE, MAILCHIMP)):
@@ -141,6 +131,6 @@ def test_the_lists_are_accepted(cli: CommandLine, acme: OrganizationId, tmp_path
         assert checked.status == 0, checked.err
 
 
-def test_a_client_has_the_integrations_of_the_storage(core: Core, acme: OrganizationId, url: str):
+def test_a_client_has_the_integrations_of_the_storage(core, acme, url):
     with RecipientFieldsClient(url, keys=Keyring(core.storage)) as client:
         assert client.list_integrations(acme) == core.integrations.list_integrations(acme)

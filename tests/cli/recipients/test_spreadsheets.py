@@ -66,7 +66,7 @@ def reasons(run: Run) -> list[str]:
 
 
 @pytest.mark.parametrize("line", ["sep=;\r\n", "SEP=;\n", '\ufeff"sep=;"\r\n'])
-def test_a_first_line_with_the_separator_is_no_header(check, infer, line: str):
+def test_a_first_line_with_the_separator_is_no_header(check, infer, line):
     text = f"{line}city;number\r\nOslo, Norway;1,2\r\nRome\r\n"
     run = check(text)
     assert reasons(run) == ["The row has 1 cell, and the header has 2."]
@@ -112,9 +112,7 @@ def test_numbers_that_can_be_dates_are_named(check, infer):
         ("1985", "", ""),
     ],
 )
-def test_the_reason_says_what_the_form_of_a_date_lacks(
-    check, text: str, date_reason: str | None, datetime_reason: str | None
-):
+def test_the_reason_says_what_the_form_of_a_date_lacks(check, text, date_reason, datetime_reason):
     expected = [
         *([] if date_reason is None else [f"born: {date_reason}{DATE}"]),
         *([] if datetime_reason is None else [f"signup: {datetime_reason}{DATETIME}"]),
@@ -165,7 +163,7 @@ def test_numbers_without_their_last_digits_are_named_although_they_are_valid(che
         ("31-Jan-1985", "1985-01-31"),
     ],
 )
-def test_an_intact_value_is_not_blamed_for_the_others(infer, damaged: str, intact: str):
+def test_an_intact_value_is_not_blamed_for_the_others(infer, damaged, intact):
     values = [damaged] * 5 + [intact]
     notes = infer("\n".join(["column", *values, ""])).err
     assert "column: Lines 2, 3, 4, 5, 6: " in notes

@@ -92,9 +92,7 @@ def advice(key: str) -> str:
         ),
     ],
 )
-def test_a_change_that_breaks_a_file_is_refused(
-    plan, tier: str, visits: str | None, refusals: list[str]
-):
+def test_a_change_that_breaks_a_file_is_refused(plan, tier, visits, refusals):
     fields = f"fields:\n  tier: {tier}\n" + (f"  visits: {visits}\n" if visits else "")
     options = ("--prune", "--replace", "visits") if visits else ("--prune",)
     expected = [f"! refused {each}{advice(each.split(':')[0])}" for each in refusals]

@@ -26,7 +26,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
-from ...support.command_line import SCRIPT, CommandLine, Run, Script
+from ...support.command_line import SCRIPT, CommandLine, Run
 from ...support.service import WITHOUT_DAC_OVERRIDE
 
 FOUND = 3
@@ -392,7 +392,7 @@ def test_a_baseline_counts_old_findings_and_loses_those_that_are_gone(write, che
     assert sum(each["count"] for each in known) == 1600 - 2 - 2 + 2
 
 
-def test_an_interrupted_check_keeps_the_baseline(script: Script, acme, write, folder):
+def test_an_interrupted_check_keeps_the_baseline(script, acme, write, folder):
     write("a.txt", "{{recipient.teir}}")
     write("baseline.json", '{"findings": []}')
     os.mkfifo(folder / "b.txt")
@@ -519,7 +519,7 @@ def test_a_configuration_names_a_baseline(write, snapshot):
         ("x", "Expected '=' after a key"),
     ],
 )
-def test_an_error_in_a_configuration_has_its_file(write, folder, text: str, message: str):
+def test_an_error_in_a_configuration_has_its_file(write, folder, text, message):
     write("a/recipient-fields.toml", text)
     write("a/b.html", "x")
     for arguments in (("check",), ("content", "check", "a/b.html")):

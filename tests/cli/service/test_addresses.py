@@ -24,7 +24,7 @@ MEMORY = CommandLine("memory:")
     ],
     ids=ascii,
 )
-def test_an_invalid_address_is_a_usage_error(text: str) -> None:
+def test_an_invalid_address_is_a_usage_error(text):
     message = (
         "Invalid value for '--listen': use HOST:PORT, for example 127.0.0.1:8080 or [::1]:8080."
     )
@@ -47,7 +47,7 @@ def test_an_invalid_address_is_a_usage_error(text: str) -> None:
     ],
     ids=ascii,
 )
-def test_an_address_that_can_not_be_bound_is_reported_on_one_line(address: str, shown: str) -> None:
+def test_an_address_that_can_not_be_bound_is_reported_on_one_line(address, shown):
     message = MEMORY("serve", "--listen", address).failure()
 
     assert message.startswith(f"Can't listen on {shown}: ")

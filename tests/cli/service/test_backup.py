@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from recipient_fields.application import Core
-from recipient_fields.domain import OrganizationId, RecipientField
-
 from ...support.command_line import CommandLine
 
 
@@ -17,9 +14,7 @@ def target(file: Path) -> Path:
     return file.parent / "backup.db"
 
 
-def test_a_backup_is_a_complete_storage(
-    cli: CommandLine, core: Core, manual: RecipientField, target: Path
-) -> None:
+def test_a_backup_is_a_complete_storage(cli, core, manual, target):
     run = cli("backup", target)
 
     assert run.out == ""
@@ -28,9 +23,7 @@ def test_a_backup_is_a_complete_storage(
     assert CommandLine(f"sqlite:{target}")(*fields).document() == cli(*fields).document()
 
 
-def test_an_existing_file_is_reported_on_one_line(
-    cli: CommandLine, acme: OrganizationId, target: Path
-) -> None:
+def test_an_existing_file_is_reported_on_one_line(cli, acme, target):
     target.write_text("precious")
 
     message = cli("backup", target).failure()
@@ -38,18 +31,14 @@ def test_an_existing_file_is_reported_on_one_line(
     assert target.read_text() == "precious"
 
 
-def test_a_missing_folder_is_reported_on_one_line(
-    cli: CommandLine, acme: OrganizationId, file: Path, target: Path
-) -> None:
+def test_a_missing_folder_is_reported_on_one_line(cli, acme, file, target):
     missing = target.parent / "missing" / "backup.db"
 
     message = cli("backup", missing).failure()
     assert message == f"Can't back up {file} to {missing}: No such file or directory."
 
 
-def test_a_missing_storage_is_reported_on_one_line_and_no_file_is_created(
-    cli: CommandLine, file: Path, target: Path
-) -> None:
+def test_a_missing_storage_is_reported_on_one_line_and_no_file_is_created(cli, file, target):
     assert cli("backup", target).failure().startswith(f"There is no SQLite file {file}.")
     assert list(file.parent.iterdir()) == []
 
@@ -70,8 +59,6 @@ def test_a_missing_storage_is_reported_on_one_line_and_no_file_is_created(
         ("nothing", "Use a URL as the storage: memory:, sqlite:PATH or postgresql://…"),
     ],
 )
-def test_a_storage_other_than_sqlite_is_reported_on_one_line(
-    url: str, message: str, target: Path
-) -> None:
+def test_a_storage_other_than_sqlite_is_reported_on_one_line(url, message, target):
     assert CommandLine(url)("backup", target).failure() == message
     assert not target.exists()

@@ -15,8 +15,8 @@ import pytest
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import migrate
-from recipient_fields.application import Core, copy_storage
-from recipient_fields.domain import Credential, OrganizationId, RecipientField
+from recipient_fields.application import copy_storage
+from recipient_fields.domain import Credential
 from recipient_fields.entrypoints.cli.output import Progress
 from recipient_fields.entrypoints.cli.service.storages import note_copied
 from recipient_fields.entrypoints.service.selection import open_core
@@ -42,9 +42,7 @@ def database(server_url: str) -> Iterator[str]:
         yield url
 
 
-def test_everything_is_copied_and_counted(
-    cli: CommandLine, core: Core, foreign: RecipientField, manual: RecipientField, other: str
-) -> None:
+def test_everything_is_copied_and_counted(cli, core, foreign, manual, other):
     key = core.administration.issue_key(manual.organization_id, name="CI")
     run = cli("copy", "--to", other)
 
@@ -62,17 +60,13 @@ def test_everything_is_copied_and_counted(
     copied.storage.close()
 
 
-def test_a_postgresql_database_without_a_schema_can_be_the_target(
-    cli: CommandLine, manual: RecipientField, database: str
-) -> None:
+def test_a_postgresql_database_without_a_schema_can_be_the_target(cli, manual, database):
     cli("copy", "--to", database).messages()
 
     assert CommandLine(database)(*LIST).document() == cli(*LIST).document()
 
 
-def test_progress_is_printed_to_standard_error(
-    core: Core, manual: RecipientField, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_printed_to_standard_error(core, manual, capsys):
     on_progress = partial(note_copied, Progress(interval=0.0))
     copy_storage(core.storage, MemoryStorage(), on_progress=on_progress)
 
@@ -84,7 +78,7 @@ def test_progress_is_printed_to_standard_error(
     assert printed.out == ""
 
 
-def test_progress_is_printed_at_most_every_interval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_printed_at_most_every_interval(capsys):
     progress = Progress(interval=60.0)
     progress.note("too early")
     progress.interval = 0.0
@@ -93,9 +87,7 @@ def test_progress_is_printed_at_most_every_interval(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == "in time\n"
 
 
-def test_a_target_that_is_not_empty_is_reported_on_one_line(
-    cli: CommandLine, acme: OrganizationId, other: str
-) -> None:
+def test_a_target_that_is_not_empty_is_reported_on_one_line(cli, acme, other):
     CommandLine(other)("organizations", "create", "Globex")
     before = CommandLine(other)(*LIST).document()
 
@@ -106,9 +98,7 @@ def test_a_target_that_is_not_empty_is_reported_on_one_line(
 
 
 @pytest.mark.parametrize("way", ["same path", "relative path", "link"])
-def test_the_source_as_target_is_reported_on_one_line(
-    cli: CommandLine, acme: OrganizationId, file: Path, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_source_as_target_is_reported_on_one_line(cli, acme, file, way, monkeypatch):
     monkeypatch.chdir(file.parent)
     (file.parent / "link.db").symlink_to(file)
     path = {"same path": str(file), "relative path": file.name, "link": "link.db"}[way]
@@ -118,18 +108,14 @@ def test_the_source_as_target_is_reported_on_one_line(
     )
 
 
-def test_a_missing_source_is_reported_on_one_line_and_no_file_is_created(
-    cli: CommandLine, file: Path, other: str
-) -> None:
+def test_a_missing_source_is_reported_on_one_line_and_no_file_is_created(cli, file, other):
     message = cli("copy", "--to", other).failure()
 
     assert message == f"Source storage: There is no SQLite file {file}. Check the path."
     assert list(file.parent.iterdir()) == []
 
 
-def test_a_target_that_can_not_be_opened_is_reported_on_one_line(
-    cli: CommandLine, acme: OrganizationId
-) -> None:
+def test_a_target_that_can_not_be_opened_is_reported_on_one_line(cli, acme):
     for url, message in {
         "nosuch:x": "Target storage: There is no storage nosuch:.",
         "memory:": "Target storage: The storage memory: exists only until the command ends.",
@@ -141,9 +127,7 @@ def test_a_target_that_can_not_be_opened_is_reported_on_one_line(
         assert "hunter2" not in failure
 
 
-def test_a_target_with_an_outdated_schema_is_reported_on_one_line(
-    cli: CommandLine, acme: OrganizationId, database: str
-) -> None:
+def test_a_target_with_an_outdated_schema_is_reported_on_one_line(cli, acme, database):
     migrate(database)
     execute(database, "DELETE FROM schema_migrations WHERE name LIKE '0002%'")
 
@@ -166,9 +150,7 @@ def blocked(script: Script, database: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_copy_stores_nothing_and_can_be_repeated(
-    script: Script, manual: RecipientField, database: str, number: signal.Signals
-) -> None:
+def test_an_interrupted_copy_stores_nothing_and_can_be_repeated(script, manual, database, number):
     with blocked(script, database) as process:
         process.send_signal(number)
         out, _ = process.communicate(timeout=TIMEOUT)
@@ -180,9 +162,7 @@ def test_an_interrupted_copy_stores_nothing_and_can_be_repeated(
     assert CommandLine(database)(*LIST).document() == script(*LIST).document()
 
 
-def test_a_copy_to_a_locked_table_is_reported_on_one_line(
-    script: Script, manual: RecipientField, database: str
-) -> None:
+def test_a_copy_to_a_locked_table_is_reported_on_one_line(script, manual, database):
     with blocked(script, database) as process:
         out, err = process.communicate(timeout=30)
 

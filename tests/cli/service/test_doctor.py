@@ -12,7 +12,6 @@ import pytest
 
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import system_clock
-from recipient_fields.domain import OrganizationId
 
 from ...support.command_line import CommandLine, Run
 from ...support.http_server import StubResponse, always, stub_server
@@ -55,7 +54,7 @@ def empty_database(server_url: str) -> Iterator[str]:
         yield url
 
 
-def test_an_operator_mends_what_doctor_reports(tmp_path: Path, empty_database: str) -> None:
+def test_an_operator_mends_what_doctor_reports(tmp_path, empty_database):
     audit_log = tmp_path / "audit.log"
     audit_log.touch(0o644)
     options = ("--threads", "12", "--audit-log", audit_log)
@@ -88,7 +87,7 @@ def test_an_operator_mends_what_doctor_reports(tmp_path: Path, empty_database: s
     assert "s3cret" not in broken.out + small.out + mended.out
 
 
-def test_a_wrong_clock_is_reported(shared_database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_clock_is_reported(shared_database, monkeypatch):
     def behind() -> datetime:
         return system_clock() - timedelta(seconds=75)
 
@@ -115,8 +114,8 @@ def test_a_database_that_is_down_is_reported_with_what_to_do() -> None:
 
 
 def test_a_sqlite_file_that_others_can_read_is_reported_and_a_missing_one_is_not_created(
-    cli: CommandLine, acme: OrganizationId, file: Path, tmp_path: Path
-) -> None:
+    cli, acme, file, tmp_path
+):
     missing = CommandLine(f"sqlite:{tmp_path}/missing.db")("doctor", "--json")
     file.chmod(0o644)
     file.parent.chmod(0o755)
@@ -147,8 +146,8 @@ def test_a_sqlite_file_that_others_can_read_is_reported_and_a_missing_one_is_not
     ],
 )
 def test_the_address_and_the_certificate_of_the_console_are_checked(
-    tmp_path: Path, days: int, name: str, status: int, check: str, expected: str
-) -> None:
+    tmp_path, days, name, status, check, expected
+):
     trusted = certificate(tmp_path, days=days, name=name)
     with stub_server(always(StubResponse(status)), certificate=trusted) as server:
         environment = {"SSL_CERT_FILE": str(trusted)}

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-
-from ...support.command_line import CommandLine
 
 SERVE = ("serve", "--listen", "192.0.2.1:0")
 """The address belongs to no machine: the command fails there if it has accepted the options."""
@@ -33,9 +29,7 @@ CREDENTIALS = {
         ),
     ],
 )
-def test_an_invalid_url_is_reported_on_one_line(
-    cli: CommandLine, file: Path, url: str, message: str
-) -> None:
+def test_an_invalid_url_is_reported_on_one_line(cli, file, url, message):
     failure = cli(*SERVE, "--keys", url, **CREDENTIALS).failure()
 
     assert failure.startswith(message)
@@ -43,7 +37,7 @@ def test_an_invalid_url_is_reported_on_one_line(
     assert not file.exists()
 
 
-def test_missing_credentials_are_named_in_the_error(cli: CommandLine) -> None:
+def test_missing_credentials_are_named_in_the_error(cli):
     assert cli(*SERVE, RECIPIENT_FIELDS_KEYS=ISSUER).failure() == (
         "To introspect tokens, set RECIPIENT_FIELDS_INTROSPECTION_CLIENT_ID,"
         " RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET;"
@@ -52,7 +46,7 @@ def test_missing_credentials_are_named_in_the_error(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("url", [ISSUER, "nosuch:"])
-def test_a_demonstration_requires_stored_keys(cli: CommandLine, file: Path, url: str) -> None:
+def test_a_demonstration_requires_stored_keys(cli, file, url):
     message = cli(*SERVE, "--demo", "--keys", url, **CREDENTIALS).usage_error()
 
     assert message == "--demo creates an API key in the storage: use --keys stored:"

@@ -16,7 +16,7 @@ from recipient_fields.application import Core
 from recipient_fields.domain import Access, DataType, FieldDraft, FieldKey, OrganizationId
 
 from ...adapters.client.live_server import Application, Keyring, application, live_server
-from ...support.command_line import SCRIPT, CommandLine, Run, Script, environment_with
+from ...support.command_line import SCRIPT, CommandLine, Run, environment_with
 from ...support.http_server import StubResponse, stub_server
 
 KEY = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
@@ -224,7 +224,7 @@ def test_a_plan_of_the_storage_can_be_applied_to_the_service(
     assert core.fields.get_field(acme, FieldKey("city")).name == "City"
 
 
-def test_no_storage_is_imported(script: Script, serve, document):
+def test_no_storage_is_imported(script, serve, document):
     environment = {"RECIPIENT_FIELDS_API_KEY": serve.key, "PYTHONPROFILEIMPORTTIME": "1"}
     run = script("plan", document, *serve.options(), environment=environment)
     modules = {line.rpartition("|")[2].strip() for line in run.err.splitlines()}

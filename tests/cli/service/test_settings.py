@@ -82,9 +82,7 @@ def test_every_setting_has_a_variable() -> None:
 
 
 @pytest.mark.parametrize(("option", "text", "message"), INVALID)
-def test_an_option_and_its_variable_have_the_same_message(
-    option: str, text: str, message: str
-) -> None:
+def test_an_option_and_its_variable_have_the_same_message(option, text, message):
     variable = variable_of(option)
 
     with pytest.raises(InvalidSettings) as error:
@@ -122,9 +120,7 @@ def test_the_application_for_other_servers_does_not_import_click() -> None:
         ("http://[::1]:8080", "http://[::1]:8080"),
     ],
 )
-def test_the_address_of_the_console_is_an_origin_as_browsers_send_it(
-    text: str, origin: str
-) -> None:
+def test_the_address_of_the_console_is_an_origin_as_browsers_send_it(text, origin):
     settings = Settings.from_environment({variable_of("console_url"): text})
 
     assert settings.console_url == origin
@@ -138,15 +134,13 @@ def test_the_address_of_the_console_is_an_origin_as_browsers_send_it(
         *("https://m\u00fcnchen.example", "https://a.example\n", "https://a b"),
     ],
 )
-def test_another_text_is_no_address_of_the_console(text: str) -> None:
+def test_another_text_is_no_address_of_the_console(text):
     with pytest.raises(InvalidSettings, match="use the address without a path"):
         Settings.from_environment({variable_of("console_url"): text})
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:8080", "0.0.0.0:8080"])
-def test_under_another_server_the_console_requires_its_url(
-    monkeypatch: pytest.MonkeyPatch, listen: str
-) -> None:
+def test_under_another_server_the_console_requires_its_url(monkeypatch, listen):
     for name, text in {"storage": "memory:", "console": "true", "listen": listen}.items():
         monkeypatch.setenv(variable_of(name), text)
 

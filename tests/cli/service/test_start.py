@@ -72,7 +72,7 @@ def storage(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",)])
-def test_version_and_help_import_no_command_and_no_service(arguments: tuple[str, ...]) -> None:
+def test_version_and_help_import_no_command_and_no_service(arguments):
     modules = imported(*arguments)
 
     assert distributions(modules) == {PACKAGE, "attr", "attrs", "click", "setproctitle"}
@@ -89,9 +89,7 @@ def test_the_help_of_a_command_imports_only_its_module() -> None:
     assert rooms(imported("fields", "list", "--help")) == {"fields.fields", "fields.listing"}
 
 
-def test_a_list_of_fields_imports_neither_other_commands_nor_what_is_for_content(
-    storage: str,
-) -> None:
+def test_a_list_of_fields_imports_neither_other_commands_nor_what_is_for_content(storage):
     modules = imported("fields", "list", "--organization", "1", "--storage", storage)
 
     assert distributions(modules) == {PACKAGE, "attr", "attrs", "click", "setproctitle"}
@@ -99,7 +97,7 @@ def test_a_list_of_fields_imports_neither_other_commands_nor_what_is_for_content
     assert not CONTENT & modules
 
 
-def test_variables_of_options_import_no_other_command(storage: str) -> None:
+def test_variables_of_options_import_no_other_command(storage):
     modules = imported(
         *("fields", "list", "--organization", "1"),
         RECIPIENT_FIELDS_STORAGE=storage,
@@ -110,7 +108,7 @@ def test_variables_of_options_import_no_other_command(storage: str) -> None:
     assert rooms(modules) == {"fields.fields", "fields.listing"}
 
 
-def test_only_the_commands_that_need_the_http_service_import_it(storage: str) -> None:
+def test_only_the_commands_that_need_the_http_service_import_it(storage):
     modules = imported(
         *("fields", "list", "--organization", "1", "--storage", storage),
         RECIPIENT_FIELDS_LISTN="127.0.0.1:0",  # To suggest another, it imports all commands.
@@ -138,9 +136,7 @@ def _lazy_commands(typed: str, command: click.Command) -> Iterator[tuple[str, La
 @pytest.mark.parametrize(
     ("typed", "lazy"), [pytest.param(t, each, id=t) for t, each in _lazy_commands("", main)]
 )
-def test_the_summary_of_a_command_is_the_beginning_of_its_help(
-    typed: str, lazy: LazyCommand
-) -> None:
+def test_the_summary_of_a_command_is_the_beginning_of_its_help(typed, lazy):
     command = commands()[typed]
     assert lazy.short_help is not None
     assert command.short_help is not None

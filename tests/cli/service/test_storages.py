@@ -6,12 +6,11 @@ import resource
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from ...docs.reference import commands
-from ...support.command_line import CommandLine, Script
+from ...support.command_line import CommandLine
 from ...support.messages import DOCTOR
 from ...support.network import free_port
 
@@ -19,9 +18,7 @@ LIST = ("organizations", "list", "--json")
 ACME = ("--organization", 1)
 
 
-def test_the_default_is_a_file_in_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_is_a_file_in_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     CommandLine("")("organizations", "create", "Acme")
@@ -30,9 +27,7 @@ def test_the_default_is_a_file_in_the_working_directory(
     assert file(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_a_relative_path_is_relative_to_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_is_relative_to_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     CommandLine("sqlite:mine.db")("organizations", "create", "Acme")
@@ -40,7 +35,7 @@ def test_a_relative_path_is_relative_to_the_working_directory(
     assert (tmp_path / "mine.db").is_file()
 
 
-def test_an_absolute_path_can_begin_with_three_slashes(cli: CommandLine, file: Path) -> None:
+def test_an_absolute_path_can_begin_with_three_slashes(cli, file):
     CommandLine(f"sqlite://{file}")("organizations", "create", "Acme")
 
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
@@ -57,9 +52,7 @@ def test_a_server_that_does_not_respond_is_reported_with_what_to_check() -> None
 
 
 @pytest.mark.parametrize("command", [("migrate",), ("organizations", "create", "Acme")])
-def test_the_first_command_creates_the_file(
-    cli: CommandLine, file: Path, command: tuple[str, ...]
-) -> None:
+def test_the_first_command_creates_the_file(cli, file, command):
     assert cli(*command).status == 0
 
     assert file.is_file()
@@ -84,9 +77,7 @@ def test_the_first_command_creates_the_file(
     ],
     ids=str,
 )
-def test_a_missing_file_is_reported_with_a_first_step_and_not_created(
-    cli: CommandLine, file: Path, command: tuple[str | int, ...]
-) -> None:
+def test_a_missing_file_is_reported_with_a_first_step_and_not_created(cli, file, command):
     message = cli(*command).failure()
 
     assert message == (
@@ -97,16 +88,14 @@ def test_a_missing_file_is_reported_with_a_first_step_and_not_created(
     assert list(file.parent.iterdir()) == []
 
 
-def test_a_missing_file_is_created_if_the_url_requests_it(cli: CommandLine, file: Path) -> None:
+def test_a_missing_file_is_created_if_the_url_requests_it(cli, file):
     assert CommandLine(f"sqlite:{file}?create=true")(*LIST).document() == {"organizations": []}
 
     assert cli(*LIST).document() == {"organizations": []}
 
 
 @pytest.mark.parametrize("command", [("migrate",), ("organizations", "create", "Acme")])
-def test_no_command_creates_a_file_if_the_url_forbids_it(
-    file: Path, command: tuple[str, ...]
-) -> None:
+def test_no_command_creates_a_file_if_the_url_forbids_it(file, command):
     failure = CommandLine(f"sqlite:{file}?create=false")(*command).failure()
 
     assert failure.startswith(f"There is no SQLite file {file}.")
@@ -127,8 +116,8 @@ def test_no_command_creates_a_file_if_the_url_forbids_it(
     ids=" ".join,
 )
 def test_the_storage_option_can_be_at_any_level_and_the_last_one_applies(
-    cli: CommandLine, file: Path, arguments: tuple[str, ...], variable: str | None
-) -> None:
+    cli, file, arguments, variable
+):
     cli("organizations", "create", "Acme")
 
     run = CommandLine(variable or "memory:")(*(a.format(url=f"sqlite:{file}") for a in arguments))
@@ -136,14 +125,14 @@ def test_the_storage_option_can_be_at_any_level_and_the_last_one_applies(
     assert run.document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_every_command_has_the_option_for_the_storage(cli: CommandLine) -> None:
+def test_every_command_has_the_option_for_the_storage(cli):
     names = [name for name, each in commands().items() if not hasattr(each, "commands")]
     helps = {name: cli(*name.split(), "--help").out for name in names}
 
     assert [name for name in names if "--storage URL" not in helps[name]] == []
 
 
-def test_an_empty_file_becomes_a_storage(cli: CommandLine, file: Path) -> None:
+def test_an_empty_file_becomes_a_storage(cli, file):
     file.touch()
 
     assert cli(*LIST).document() == {"organizations": []}
@@ -156,7 +145,7 @@ def test_every_command_has_a_new_memory_storage() -> None:
     assert memory(*LIST).document() == {"organizations": []}
 
 
-def test_migrate_can_be_repeated_and_keeps_the_data(cli: CommandLine) -> None:
+def test_migrate_can_be_repeated_and_keeps_the_data(cli):
     *applied, last = cli("migrate").messages().splitlines()
     assert applied[0] == "Applied 0001_initial."
     assert len(applied) > 3
@@ -167,7 +156,7 @@ def test_migrate_can_be_repeated_and_keeps_the_data(cli: CommandLine) -> None:
     assert cli(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_concurrent_commands_create_a_new_file_once(script: Script) -> None:
+def test_concurrent_commands_create_a_new_file_once(script):
     names = {f"Organization {n}" for n in range(6)}
 
     with ThreadPoolExecutor(len(names)) as pool:
@@ -197,9 +186,7 @@ def test_concurrent_commands_create_a_new_file_once(script: Script) -> None:
     ],
     ids=ascii,
 )
-def test_an_invalid_url_is_reported_on_one_line(
-    url: str, command: tuple[str, ...], message: str
-) -> None:
+def test_an_invalid_url_is_reported_on_one_line(url, command, message):
     failure = CommandLine("memory:")(*command, "--storage", url).failure()
 
     assert failure.startswith(message)
@@ -208,9 +195,7 @@ def test_an_invalid_url_is_reported_on_one_line(
 
 @pytest.mark.parametrize("command", [("migrate",), ("serve", "--listen", "127.0.0.1:0")])
 @pytest.mark.parametrize("path", ["missing/fields.db", "/proc/fields.db"])
-def test_a_path_that_can_not_be_created_is_reported_on_one_line(
-    tmp_path: Path, path: str, command: tuple[str, ...]
-) -> None:
+def test_a_path_that_can_not_be_created_is_reported_on_one_line(tmp_path, path, command):
     # Not even root can create a file in /proc.
     message = CommandLine(f"sqlite:{tmp_path / path}")(*command).failure()
 
@@ -218,16 +203,14 @@ def test_a_path_that_can_not_be_created_is_reported_on_one_line(
 
 
 @pytest.mark.parametrize("content", [b"Recipient fields\n" * 100, bytes(4096)])
-def test_a_file_that_is_not_a_database_is_reported_on_one_line_and_not_changed(
-    cli: CommandLine, file: Path, content: bytes
-) -> None:
+def test_a_file_that_is_not_a_database_is_reported_on_one_line_and_not_changed(cli, file, content):
     file.write_bytes(content)
 
     assert cli(*LIST).failure() == f"SQLite: file is not a database: {file}{DOCTOR}"
     assert file.read_bytes() == content
 
 
-def test_a_file_of_a_newer_version_is_reported_on_one_line(cli: CommandLine, file: Path) -> None:
+def test_a_file_of_a_newer_version_is_reported_on_one_line(cli, file):
     cli("migrate")
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 999")
@@ -236,16 +219,14 @@ def test_a_file_of_a_newer_version_is_reported_on_one_line(cli: CommandLine, fil
         assert "belongs to a newer version" in cli(*command).failure()
 
 
-def test_a_database_of_another_program_is_reported_on_one_line(
-    cli: CommandLine, file: Path
-) -> None:
+def test_a_database_of_another_program_is_reported_on_one_line(cli, file):
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE organizations (title TEXT)")
 
     assert cli(*LIST).failure().startswith("SQLite: ")
 
 
-def test_a_locked_file_is_reported_on_one_line(cli: CommandLine, file: Path) -> None:
+def test_a_locked_file_is_reported_on_one_line(cli, file):
     cli("migrate")
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -257,7 +238,7 @@ def test_a_locked_file_is_reported_on_one_line(cli: CommandLine, file: Path) -> 
     assert cli(*LIST).document() == {"organizations": []}
 
 
-def test_a_full_disk_is_reported_on_one_line_and_no_data_is_lost(script: Script) -> None:
+def test_a_full_disk_is_reported_on_one_line_and_no_data_is_lost(script):
     script("organizations", "create", "Acme")
 
     run = script(
@@ -269,7 +250,7 @@ def test_a_full_disk_is_reported_on_one_line_and_no_data_is_lost(script: Script)
     assert script(*LIST).document() == {"organizations": [{"id": 1, "name": "Acme"}]}
 
 
-def test_a_path_can_contain_any_bytes(script: Script, tmp_path: Path) -> None:
+def test_a_path_can_contain_any_bytes(script, tmp_path):
     path = bytes(tmp_path) + b"/caf\xe9 \xf0\x9f\x90\x99.db"
 
     script("--storage", b"sqlite:" + path, "organizations", "create", "Acme")

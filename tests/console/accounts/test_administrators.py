@@ -11,9 +11,8 @@ from recipient_fields.application import AUDIT
 from recipient_fields.domain import Administrator, Role
 from recipient_fields.testing.examples import grant
 
-from ...http.conftest import Clock
 from ...support.administrators import administrators_of
-from ..browser import ORIGIN, Browser, Response
+from ..browser import ORIGIN, Response
 from ..conftest import EMAIL, PASSWORD, Console, open_console
 
 INVITED = "erin@acme.example"
@@ -41,9 +40,7 @@ def link(page: Response, origin: str = ORIGIN) -> str:
     return str(found[0])
 
 
-def test_an_invitation_shows_a_link_once_and_it_sets_the_password(
-    console: Console, dana: Browser, path: str
-):
+def test_an_invitation_shows_a_link_once_and_it_sets_the_password(console, dana, path):
     form = dana.get(dana.get(path).links["Invite person"])
     page = dana.submit(form, {"email": INVITED, "role": "viewer"})
 
@@ -60,9 +57,7 @@ def test_an_invitation_shows_a_link_once_and_it_sets_the_password(
     assert roles(console)[INVITED] is Role.VIEWER
 
 
-def test_a_second_submission_leaves_the_first_link_valid(
-    console: Console, dana: Browser, path: str
-):
+def test_a_second_submission_leaves_the_first_link_valid(console, dana, path):
     form = dana.get(f"{path}/new")
     page = dana.submit(form, {"email": INVITED, "role": "viewer"})
     again = dana.follow(dana.submit(form, {"email": INVITED, "role": "viewer"}))
@@ -82,9 +77,7 @@ def test_a_second_submission_leaves_the_first_link_valid(
         ({"email": EMAIL}, "An organization needs at least one administrator with the role admin"),
     ],
 )
-def test_an_invalid_input_creates_no_administrator(
-    console: Console, dana: Browser, path: str, inputs: dict[str, str], message: str
-):
+def test_an_invalid_input_creates_no_administrator(console, dana, path, inputs, message):
     response = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer", **inputs})
 
     assert response.status == 422
@@ -94,9 +87,7 @@ def test_an_invalid_input_creates_no_administrator(
     assert dana.submit(response, {"email": INVITED, "role": "viewer"}).status == 200
 
 
-def test_an_invitation_does_not_reveal_accounts_of_other_organizations(
-    console: Console, dana: Browser, path: str
-):
+def test_an_invitation_does_not_reveal_accounts_of_other_organizations(console, dana, path):
     other = console.core.administration.create_organization("Brewery")
     console.signed_in("bob@brewery.example", Role.ADMIN, other.id)
 
@@ -124,7 +115,7 @@ def test_an_invitation_does_not_reveal_accounts_of_other_organizations(
 
 
 def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
-    console: Console, dana: Browser, viewer: Browser, path: str
+    console, dana, viewer, path
 ):
     form = dana.get(f"{path}/new")
 
@@ -135,7 +126,7 @@ def test_an_administrator_of_the_organization_gets_the_role_without_a_link(
     assert viewer.get(f"{console.fields}/new").status == 200
 
 
-def test_a_new_link_replaces_the_one_of_an_invitation(console: Console, dana: Browser, path: str):
+def test_a_new_link_replaces_the_one_of_an_invitation(console, dana, path):
     first = console.invite(INVITED, Role.VIEWER)
     console.clock.advance(hours=24)
     console.sign_in(dana)
@@ -154,7 +145,7 @@ def test_a_new_link_replaces_the_one_of_an_invitation(console: Console, dana: Br
     assert roles(console)[INVITED] is Role.VIEWER
 
 
-def test_a_withdrawn_invitation_is_not_accepted(console: Console, dana: Browser, path: str):
+def test_a_withdrawn_invitation_is_not_accepted(console, dana, path):
     pending = console.invite(INVITED)
     browser = console.browser()
     opened = browser.get(pending)
@@ -167,9 +158,7 @@ def test_a_withdrawn_invitation_is_not_accepted(console: Console, dana: Browser,
     assert roles(console) == {EMAIL: Role.ADMIN}
 
 
-def test_a_pending_admin_is_not_an_administrator_who_can_act(
-    console: Console, dana: Browser, path: str
-):
+def test_a_pending_admin_is_not_an_administrator_who_can_act(console, dana, path):
     console.invite(INVITED)
     own = administrators(console)[EMAIL]
 
@@ -177,7 +166,7 @@ def test_a_pending_admin_is_not_an_administrator_who_can_act(
     assert dana.submit(dana.get(f"{path}/{own.id}/role"), {"role": "viewer"}).status == 422
 
 
-def test_the_link_has_the_public_origin(clock: Clock):
+def test_the_link_has_the_public_origin(clock):
     console = open_console(clock, origin="https://fields.example.com")
     browser = console.browser()
     origin: dict[str, str | None] = {"Origin": "https://fields.example.com"}
@@ -190,7 +179,7 @@ def test_the_link_has_the_public_origin(clock: Clock):
     console.core.storage.close()
 
 
-def test_a_role_is_changed(console: Console, dana: Browser, viewer: Browser, path: str):
+def test_a_role_is_changed(console, dana, viewer, path):
     vic = administrators(console)["vic@acme.example"]
     form = dana.get(f"{path}/{vic.id}/role")
     assert form.form().value("role") == "viewer"
@@ -204,9 +193,7 @@ def test_a_role_is_changed(console: Console, dana: Browser, viewer: Browser, pat
     assert "Role: Choose what the administrator may do." in wrong.text
 
 
-def test_the_last_admin_keeps_the_role_and_the_access(
-    console: Console, dana: Browser, viewer: Browser, path: str
-):
+def test_the_last_admin_keeps_the_role_and_the_access(console, dana, viewer, path):
     own = administrators(console)[EMAIL]
 
     changed = dana.submit(dana.get(f"{path}/{own.id}/role"), {"role": "viewer"})
@@ -219,9 +206,7 @@ def test_the_last_admin_keeps_the_role_and_the_access(
     assert dana.get(path).status == 200
 
 
-def test_a_reset_shows_a_link_that_sets_another_password(
-    console: Console, dana: Browser, viewer: Browser, path: str
-):
+def test_a_reset_shows_a_link_that_sets_another_password(console, dana, viewer, path):
     vic = administrators(console)["vic@acme.example"]
     form = dana.get(f"{path}/{vic.id}/reset")
     assert "Reset the password of vic@acme.example?" in form.text
@@ -237,7 +222,7 @@ def test_a_reset_shows_a_link_that_sets_another_password(
     assert console.sign_in(console.browser(), PASSWORD, "vic@acme.example").status == 422
 
 
-def test_the_password_of_a_shared_account_is_not_reset(console: Console, dana: Browser, path: str):
+def test_the_password_of_a_shared_account_is_not_reset(console, dana, path):
     other = console.core.administration.create_organization("Brewery")
     dana.submit(dana.get(console.invite(EMAIL, Role.ADMIN, other.id)), {"password": PASSWORD})
     own = administrators(console)[EMAIL]
@@ -249,9 +234,7 @@ def test_the_password_of_a_shared_account_is_not_reset(console: Console, dana: B
     assert "/links/" not in response.text
 
 
-def test_a_revocation_is_confirmed_and_signs_out_at_once(
-    console: Console, dana: Browser, viewer: Browser, path: str
-):
+def test_a_revocation_is_confirmed_and_signs_out_at_once(console, dana, viewer, path):
     vic = administrators(console)["vic@acme.example"]
     form = dana.get(f"{path}/{vic.id}/revoke")
     assert "Revoke the administrator vic@acme.example?" in form.text
@@ -264,7 +247,7 @@ def test_a_revocation_is_confirmed_and_signs_out_at_once(
     assert viewer.get(console.fields).status == 303
 
 
-def test_an_admin_can_leave_if_another_one_stays(console: Console, dana: Browser, path: str):
+def test_an_admin_can_leave_if_another_one_stays(console, dana, path):
     console.signed_in(INVITED)
     own = administrators(console)[EMAIL]
     form = dana.get(f"{path}/{own.id}/revoke")
@@ -277,16 +260,14 @@ def test_an_admin_can_leave_if_another_one_stays(console: Console, dana: Browser
     assert roles(console) == {INVITED: Role.ADMIN}
 
 
-def test_the_list_shows_the_roles_and_the_own_account(dana: Browser, viewer: Browser, path: str):
+def test_the_list_shows_the_roles_and_the_own_account(dana, viewer, path):
     page = viewer.get(path)
 
     assert f"{EMAIL} Admin" in page.text
     assert "vic@acme.example You Viewer" in page.text
 
 
-def test_changes_are_in_the_audit_log_and_links_are_not(
-    console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-):
+def test_changes_are_in_the_audit_log_and_links_are_not(console, dana, path, caplog):
     caplog.set_level(logging.DEBUG)
     page = dana.submit(dana.get(f"{path}/new"), {"email": INVITED, "role": "viewer"})
 
@@ -294,9 +275,7 @@ def test_changes_are_in_the_audit_log_and_links_are_not(
     assert link(page).rpartition("/")[2] not in caplog.text
 
 
-def test_every_change_is_in_the_audit_log_with_its_author(
-    console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-):
+def test_every_change_is_in_the_audit_log_with_its_author(console, dana, path, caplog):
     member = grant(administrators_of(console.core), console.acme.id, "member@acme.example")
     caplog.set_level(logging.INFO, AUDIT)
     keys, sessions = f"{console.settings}/api-keys", f"{console.settings}/sessions"
@@ -322,5 +301,5 @@ def test_every_change_is_in_the_audit_log_with_its_author(
     assert {each["by"] for each in facts} == {EMAIL}
 
 
-def test_a_viewer_is_invited_unless_another_role_is_chosen(dana: Browser, path: str):
+def test_a_viewer_is_invited_unless_another_role_is_chosen(dana, path):
     assert dana.get(f"{path}/new").form().values("role") == ["viewer"]

@@ -11,8 +11,7 @@ import pytest
 from recipient_fields.application import IntegrationStorage
 from recipient_fields.domain import ADMINISTRATOR, Access, ApiKey, Author, KeyState, PlainKey
 
-from ...http.conftest import Clock
-from ..browser import Browser, Response
+from ..browser import Response
 from ..conftest import EMAIL, Console, open_console
 
 
@@ -42,7 +41,7 @@ def secret(page: Response) -> str:
     return next(word for word in page.text.split() if PlainKey.parse(word) is not None)
 
 
-def test_the_key_is_shown_once_and_works(console: Console, dana: Browser, path: str):
+def test_the_key_is_shown_once_and_works(console, dana, path):
     assert "has no API keys yet" in dana.get(path).text
     form = dana.get(dana.get(path).links["Create API key"])
     created = dana.submit(form, {"name": "Checkout service", "access": "read_only"})
@@ -65,13 +64,7 @@ def test_the_key_is_shown_once_and_works(console: Console, dana: Browser, path: 
         ({"expiry": "30", "date": "no date"}, timedelta(days=30)),
     ],
 )
-def test_a_key_has_the_chosen_lifetime(
-    console: Console,
-    dana: Browser,
-    path: str,
-    inputs: dict[str, str],
-    lifetime: timedelta | None,
-):
+def test_a_key_has_the_chosen_lifetime(console, dana, path, inputs, lifetime):
     dana.submit(dana.get(f"{path}/new"), {"name": "Export", **inputs})
 
     expected = None if lifetime is None else console.clock.now + lifetime
@@ -79,9 +72,7 @@ def test_a_key_has_the_chosen_lifetime(
 
 
 @pytest.mark.parametrize("day", ["2026-11-20", "2027-11-20"])
-def test_a_key_with_a_date_works_until_the_end_of_that_day(
-    console: Console, dana: Browser, path: str, day: str
-):
+def test_a_key_with_a_date_works_until_the_end_of_that_day(console, dana, path, day):
     response = dana.submit(
         dana.get(f"{path}/new"), {"name": "Export", "expiry": "date", "date": day}
     )
@@ -103,9 +94,7 @@ def test_a_key_with_a_date_works_until_the_end_of_that_day(
         ({"access": "admin"}, "Access: Choose what the key may do."),
     ],
 )
-def test_a_wrong_input_is_shown_and_creates_no_key(
-    console: Console, dana: Browser, path: str, inputs: dict[str, str], message: str
-):
+def test_a_wrong_input_is_shown_and_creates_no_key(console, dana, path, inputs, message):
     response = dana.submit(dana.get(f"{path}/new"), {"name": "Export", **inputs})
 
     assert response.status == 422
@@ -119,9 +108,7 @@ def test_a_wrong_input_is_shown_and_creates_no_key(
     assert dana.submit(response, valid).status == 200
 
 
-def test_the_list_shows_use_expiry_creator_and_state(
-    console: Console, dana: Browser, path: str, clock: Clock
-):
+def test_the_list_shows_use_expiry_creator_and_state(console, dana, path, clock):
     unused = console.core.administration.issue_key(
         console.acme.id, name="Unused", lifetime=None
     ).api_key
@@ -151,9 +138,7 @@ def test_the_list_shows_use_expiry_creator_and_state(
     assert not any(f"/{each.id}/" in path for each in (expired, revoked) for path in rotations)
 
 
-def test_a_rotation_shows_the_successor_once(
-    console: Console, dana: Browser, path: str, clock: Clock
-):
+def test_a_rotation_shows_the_successor_once(console, dana, path, clock):
     old = issue(console)
     form = dana.get(f"{path}/{old.id}/rotate")
     rotated = dana.submit(form, {"grace": "1"})
@@ -169,7 +154,7 @@ def test_a_rotation_shows_the_successor_once(
     assert "This form was submitted already" in again.text
 
 
-def test_a_rotation_without_grace_ends_the_old_key(console: Console, dana: Browser, path: str):
+def test_a_rotation_without_grace_ends_the_old_key(console, dana, path):
     old = issue(console)
     page = dana.submit(dana.get(f"{path}/{old.id}/rotate"), {"grace": "0"})
 
@@ -178,9 +163,7 @@ def test_a_rotation_without_grace_ends_the_old_key(console: Console, dana: Brows
 
 
 @pytest.mark.parametrize("grace", ["", "2", "168.0"])
-def test_an_unknown_grace_period_rotates_nothing(
-    console: Console, dana: Browser, path: str, grace: str
-):
+def test_an_unknown_grace_period_rotates_nothing(console, dana, path, grace):
     old = issue(console)
 
     response = dana.submit(dana.get(f"{path}/{old.id}/rotate"), {"grace": grace})
@@ -189,7 +172,7 @@ def test_an_unknown_grace_period_rotates_nothing(
     assert keys(console) == (old,)
 
 
-def test_a_key_that_is_not_active_can_not_be_rotated(console: Console, dana: Browser, path: str):
+def test_a_key_that_is_not_active_can_not_be_rotated(console, dana, path):
     key = issue(console)
     form = dana.get(f"{path}/{key.id}/rotate")
     console.core.administration.revoke_key(console.acme.id, key.id)
@@ -200,7 +183,7 @@ def test_a_key_that_is_not_active_can_not_be_rotated(console: Console, dana: Bro
     assert len(keys(console)) == 1
 
 
-def test_a_confirmed_revocation_holds_at_once(console: Console, dana: Browser, path: str):
+def test_a_confirmed_revocation_holds_at_once(console, dana, path):
     key = issue(console)
     form = dana.get(f"{path}/{key.id}/revoke")
     assert "Revoke the key Export?" in form.text
@@ -214,7 +197,7 @@ def test_a_confirmed_revocation_holds_at_once(console: Console, dana: Browser, p
     assert "was revoked on 20 Nov 2026" in dana.get(f"{path}/{key.id}/revoke").text
 
 
-def test_keys_that_the_service_does_not_accept_are_not_created(clock: Clock, path: str):
+def test_keys_that_the_service_does_not_accept_are_not_created(clock, path):
     console = open_console(clock, issues_keys=False)
     browser = console.signed_in()
     empty = browser.get(path)
@@ -234,9 +217,7 @@ def test_keys_that_the_service_does_not_accept_are_not_created(clock: Clock, pat
     assert [each.state(clock()) for each in keys(console)] == [KeyState.REVOKED]
 
 
-def test_no_key_is_in_the_log(
-    console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-):
+def test_no_key_is_in_the_log(console, dana, path, caplog):
     caplog.set_level(logging.DEBUG)
     page = dana.submit(dana.get(f"{path}/new"), {"name": "Export"})
 

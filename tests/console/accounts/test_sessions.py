@@ -35,9 +35,7 @@ def sessions(console: Console, email: str = EMAIL) -> tuple[Session, ...]:
     return console.core.administrators.list_sessions(account.id)
 
 
-def test_the_list_shows_each_session_and_marks_this_one(
-    console: Console, dana: Browser, other: Browser, path: str
-):
+def test_the_list_shows_each_session_and_marks_this_one(console, dana, other, path):
     console.clock.advance(minutes=3)
 
     page = dana.get(path)
@@ -51,7 +49,7 @@ def test_the_list_shows_each_session_and_marks_this_one(
     ]
 
 
-def test_another_session_is_ended_once(console: Console, dana: Browser, other: Browser, path: str):
+def test_another_session_is_ended_once(console, dana, other, path):
     page = dana.get(path)
     session = sessions(console)[1]
 
@@ -66,7 +64,7 @@ def test_another_session_is_ended_once(console: Console, dana: Browser, other: B
 
 
 def test_the_session_of_another_administrator_looks_like_a_missing_one(
-    console: Console, dana: Browser, other: Browser, viewer: Browser, path: str
+    console, dana, other, viewer, path
 ):
     foreign = sessions(console, "vic@acme.example")[0]
 
@@ -79,9 +77,7 @@ def test_the_session_of_another_administrator_looks_like_a_missing_one(
     assert viewer.get(console.fields).status == 200
 
 
-def test_signing_out_everywhere_ends_all_sessions(
-    console: Console, dana: Browser, other: Browser, viewer: Browser, path: str
-):
+def test_signing_out_everywhere_ends_all_sessions(console, dana, other, viewer, path):
     stolen = Browser(console.app, cookies=dict(dana.cookies))
 
     response = dana.submit_form(dana.get(path), "/end-all")
@@ -95,7 +91,7 @@ def test_signing_out_everywhere_ends_all_sessions(
     assert viewer.get(console.fields).status == 200
 
 
-def test_a_viewer_ends_own_sessions(console: Console, viewer: Browser, path: str):
+def test_a_viewer_ends_own_sessions(console, viewer, path):
     vic = "vic@acme.example"
     console.sign_in(console.browser(), email=vic)
     page = viewer.get(path)
@@ -108,9 +104,7 @@ def test_a_viewer_ends_own_sessions(console: Console, viewer: Browser, path: str
 
 
 @pytest.mark.parametrize("action", ["end", "end-all"])
-def test_an_ended_session_ends_no_other(
-    console: Console, dana: Browser, other: Browser, path: str, action: str
-):
+def test_an_ended_session_ends_no_other(console, dana, other, path, action):
     page = other.get(path)
     first, second = sessions(console)
     console.core.administrators.end_session(second.administrator_id, second.id)
@@ -133,14 +127,14 @@ def test_an_ended_session_ends_no_other(
         ("<b>", "Unknown browser"),
     ],
 )
-def test_a_user_agent_is_described(text: str, expected: str):
+def test_a_user_agent_is_described(text, expected):
     assert describe_user_agent(text) == expected
 
 
 @pytest.mark.parametrize(
     "kind", ["script", "attribute", "single quote", "template", "entity", "comment", "long"]
 )
-def test_a_user_agent_is_shown_as_text(console: Console, dana: Browser, path: str, kind: str):
+def test_a_user_agent_is_shown_as_text(console, dana, path, kind):
     text = HOSTILE[kind]
     browser = Browser(console.app, headers={"User_Agent": text})
     console.sign_in(browser)

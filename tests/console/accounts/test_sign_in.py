@@ -8,13 +8,12 @@ import pytest
 
 from recipient_fields.domain import Role
 
-from ...http.conftest import Clock
 from ...support.administrators import administrators_of, cheap_hasher
 from ..browser import Browser, browser_at
-from ..conftest import EMAIL, PASSWORD, Console, open_console
+from ..conftest import EMAIL, PASSWORD, open_console
 
 
-def test_an_invitation_sets_a_password_and_signs_in(console: Console):
+def test_an_invitation_sets_a_password_and_signs_in(console):
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
     assert f"Acme invites {EMAIL} to its recipient fields, with the role admin." in page.text
@@ -26,9 +25,7 @@ def test_an_invitation_sets_a_password_and_signs_in(console: Console):
     assert console.sign_in(console.browser()).location == "/console"
 
 
-def test_an_invitation_to_another_organization_requires_the_password_of_the_account(
-    console: Console, dana: Browser
-):
+def test_an_invitation_to_another_organization_requires_the_password_of_the_account(console, dana):
     brewery = console.core.administration.create_organization("Brewery")
     link = console.invite(EMAIL, Role.VIEWER, brewery.id)
     fields = f"/console/o/{brewery.id}/fields"
@@ -60,7 +57,7 @@ def test_an_invitation_to_another_organization_requires_the_password_of_the_acco
     assert other.get(console.fields).status == 303
 
 
-def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: Browser):
+def test_attempts_to_accept_an_invitation_are_throttled(console, dana):
     brewery = console.core.administration.create_organization("Brewery")
     browser = console.browser()
     page = browser.get(console.invite(EMAIL, Role.VIEWER, brewery.id))
@@ -72,7 +69,7 @@ def test_attempts_to_accept_an_invitation_are_throttled(console: Console, dana: 
     assert statuses == [*[422] * 5, 429]
 
 
-def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: Browser):
+def test_a_link_that_resets_a_password_sets_another_one(console, dana):
     reset = console.core.administrators.reset(EMAIL)
     browser = console.browser()
     page = browser.get(f"/console/links/{reset.token.reveal()}")
@@ -87,7 +84,7 @@ def test_a_link_that_resets_a_password_sets_another_one(console: Console, dana: 
     assert dana.get(console.fields).status == 303
 
 
-def test_opening_a_link_does_not_use_it(console: Console):
+def test_opening_a_link_does_not_use_it(console):
     link = console.invite(EMAIL)
     for _ in range(2):
         assert console.browser().get(link).status == 200
@@ -97,7 +94,7 @@ def test_opening_a_link_does_not_use_it(console: Console):
     assert browser.submit(browser.get(link), {"password": PASSWORD}).status == 303
 
 
-def test_a_link_works_once(console: Console):
+def test_a_link_works_once(console):
     link = console.invite(EMAIL)
     first, second = console.browser(), console.browser()
     page = second.get(link)
@@ -111,7 +108,7 @@ def test_a_link_works_once(console: Console):
     assert console.sign_in(console.browser()).status == 303
 
 
-def test_a_link_expires(console: Console):
+def test_a_link_expires(console):
     link = console.invite(EMAIL)
     console.clock.advance(hours=24)
 
@@ -120,7 +117,7 @@ def test_a_link_expires(console: Console):
 
 @pytest.mark.parametrize("token", ["xyz0", "A" * 43, "%00", "{{7*7}}"])
 @pytest.mark.parametrize("kind", ["links", "invitations"])
-def test_an_unknown_link_looks_like_a_used_one(console: Console, kind: str, token: str):
+def test_an_unknown_link_looks_like_a_used_one(console, kind, token):
     response = console.browser().get(f"/console/{kind}/{token}")
 
     assert response.status == 410
@@ -128,7 +125,7 @@ def test_an_unknown_link_looks_like_a_used_one(console: Console, kind: str, toke
 
 
 @pytest.mark.parametrize("password", ["short", EMAIL, " " * 12])
-def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, password: str):
+def test_a_weak_password_is_explained_and_keeps_the_link(console, password):
     browser, link = console.browser(), console.invite(EMAIL)
 
     refused = browser.submit(browser.get(link), {"password": password})
@@ -150,9 +147,7 @@ def test_a_weak_password_is_explained_and_keeps_the_link(console: Console, passw
         (EMAIL, "a" * 1_024),
     ],
 )
-def test_a_password_that_is_easy_to_guess_is_rejected_with_what_to_do(
-    console: Console, email: str, password: str
-):
+def test_a_password_that_is_easy_to_guess_is_rejected_with_what_to_do(console, email, password):
     browser = console.browser()
 
     refused = browser.submit(browser.get(console.invite(email)), {"password": password})
@@ -163,7 +158,7 @@ def test_a_password_that_is_easy_to_guess_is_rejected_with_what_to_do(
     assert browser.submit(refused, {"password": PASSWORD}).status == 303
 
 
-def test_a_password_can_have_1024_characters(console: Console):
+def test_a_password_can_have_1024_characters(console):
     browser, password = console.browser(), f"{PASSWORD} staple".ljust(1_024, "🐎")
 
     browser.submit(browser.get(console.invite(EMAIL)), {"password": password})
@@ -172,7 +167,7 @@ def test_a_password_can_have_1024_characters(console: Console):
     assert console.sign_in(console.browser(), password[:-1]).status == 422
 
 
-def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(console: Console, dana: Browser):
+def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(console, dana):
     (account,) = console.core.administrators.list_administrators(console.acme.id)
     assert account.password_hash is not None
     weak = cheap_hasher().hash("passwordpassword")
@@ -182,7 +177,7 @@ def test_a_stored_password_stays_valid_even_if_it_is_easy_to_guess(console: Cons
     assert console.sign_in(console.browser(), "passwordpassword").status == 303
 
 
-def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser):
+def test_a_sign_in_link_signs_in_once(console, dana):
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     token = console.core.administrators.create_sign_in_link(account.id).token
     browser, link = console.browser(), f"/console/links/{token.reveal()}"
@@ -195,7 +190,7 @@ def test_a_sign_in_link_signs_in_once(console: Console, dana: Browser):
     assert dana.get(console.fields).status == 200
 
 
-def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dana: Browser):
+def test_signing_in_leads_back_to_the_page_that_was_wanted(console, dana):
     wanted = f"{console.fields}?q=a%26b&origin=manual"
     browser = console.browser()
     page = browser.follow(browser.get(wanted))
@@ -233,9 +228,7 @@ def test_signing_in_leads_back_to_the_page_that_was_wanted(console: Console, dan
         "/console/organizations#x",
     ],
 )
-def test_signing_in_leads_to_no_address_outside_the_console(
-    console: Console, dana: Browser, wanted: str
-):
+def test_signing_in_leads_to_no_address_outside_the_console(console, dana, wanted):
     browser = console.browser()
     page = browser.get("/console/sign-in")
     form = {"email": EMAIL, "password": PASSWORD, "next": wanted}
@@ -250,7 +243,7 @@ def test_signing_in_leads_to_no_address_outside_the_console(
     ("email", "password"),
     [(EMAIL, "wrong password"), ("missing@acme.example", PASSWORD), ("<script>", "x"), ("", "")],
 )
-def test_all_failed_attempts_look_alike(console: Console, dana: Browser, email: str, password: str):
+def test_all_failed_attempts_look_alike(console, dana, email, password):
     refused = console.sign_in(console.browser(), password, email)
 
     assert refused.status == 422
@@ -260,7 +253,7 @@ def test_all_failed_attempts_look_alike(console: Console, dana: Browser, email: 
     assert refused.form().value("password") == ""
 
 
-def test_too_many_attempts_are_rejected_with_the_time_to_wait(console: Console, dana: Browser):
+def test_too_many_attempts_are_rejected_with_the_time_to_wait(console, dana):
     browser = console.browser()
     for _ in range(5):
         assert console.sign_in(browser, "wrong password").status == 422
@@ -272,9 +265,7 @@ def test_too_many_attempts_are_rejected_with_the_time_to_wait(console: Console, 
     assert "Too many sign-in attempts. Try again in 15 minutes." in throttled.text
 
 
-def test_a_stranger_does_not_lock_the_account_for_its_owner_elsewhere(
-    console: Console, dana: Browser
-):
+def test_a_stranger_does_not_lock_the_account_for_its_owner_elsewhere(console, dana):
     stranger = browser_at("198.51.100.1", console.app)
     statuses = [console.sign_in(stranger, "wrong password").status for _ in range(6)]
 
@@ -283,9 +274,7 @@ def test_a_stranger_does_not_lock_the_account_for_its_owner_elsewhere(
     assert console.sign_in(stranger).status == 429
 
 
-def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
-    console: Console, dana: Browser
-):
+def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(console, dana):
     def guess(number: int) -> int:
         attacker = browser_at(f"198.51.100.{number}", console.app)
         return console.sign_in(attacker, "wrong password").status
@@ -305,9 +294,7 @@ def test_an_attack_from_many_addresses_is_throttled_and_a_link_still_works(
     assert console.sign_in(console.browser()).status == 303
 
 
-def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
-    console: Console, dana: Browser
-):
+def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(console, dana):
     for _ in range(6):
         throttled = console.sign_in(console.browser(), "wrong password")
     reset = console.core.administrators.reset(EMAIL)
@@ -319,7 +306,7 @@ def test_a_link_that_sets_a_password_permits_attempts_from_its_address_again(
     assert console.sign_in(console.browser()).status == 303
 
 
-def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(console: Console, dana: Browser):
+def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(console, dana):
     stolen = Browser(console.app, dict(dana.cookies))
     page = dana.get(console.fields)
 
@@ -333,7 +320,7 @@ def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(console: Cons
 
 
 @pytest.mark.parametrize("minutes", [30, 12 * 60])
-def test_a_session_ends(console: Console, dana: Browser, minutes: int):
+def test_a_session_ends(console, dana, minutes):
     page = dana.get(f"{console.fields}/new")
     console.clock.advance(minutes=minutes)
 
@@ -345,7 +332,7 @@ def test_a_session_ends(console: Console, dana: Browser, minutes: int):
     assert console.core.fields.list_fields(console.acme.id).fields == ()
 
 
-def test_signing_in_again_ends_the_previous_session_of_the_browser(console: Console, dana: Browser):
+def test_signing_in_again_ends_the_previous_session_of_the_browser(console, dana):
     previous = Browser(console.app, dict(dana.cookies))
     account = console.core.administrators.list_administrators(console.acme.id)[0]
     token = console.core.administrators.create_sign_in_link(account.id).token
@@ -356,9 +343,7 @@ def test_signing_in_again_ends_the_previous_session_of_the_browser(console: Cons
     assert previous.get(console.fields).status == 303
 
 
-def test_a_revoked_administrator_is_signed_out_with_the_next_request(
-    console: Console, dana: Browser
-):
+def test_a_revoked_administrator_is_signed_out_with_the_next_request(console, dana):
     account = console.core.administrators.list_administrators(console.acme.id)[0]
 
     console.core.administrators.revoke(console.acme.id, account.id)
@@ -367,7 +352,7 @@ def test_a_revoked_administrator_is_signed_out_with_the_next_request(
     assert console.sign_in(console.browser()).status == 422
 
 
-def test_cookies_are_for_this_host_and_no_script(console: Console):
+def test_cookies_are_for_this_host_and_no_script(console):
     browser = console.browser()
     page = browser.get(console.invite(EMAIL))
 
@@ -379,7 +364,7 @@ def test_cookies_are_for_this_host_and_no_script(console: Console):
     assert "domain" not in cookie
 
 
-def test_over_https_cookies_are_secure(clock: Clock):
+def test_over_https_cookies_are_secure(clock):
     console = open_console(clock, origin="https://fields.example.com")
     browser = console.browser()
     browser.headers["Origin"] = "https://fields.example.com"
@@ -394,7 +379,7 @@ def test_over_https_cookies_are_secure(clock: Clock):
     assert [name for name in browser.cookies if not name.startswith("__Host-")] == []
 
 
-def test_an_administrator_of_two_organizations_chooses_one(console: Console, dana: Browser):
+def test_an_administrator_of_two_organizations_chooses_one(console, dana):
     brewery = console.core.administration.create_organization("Brewery")
     dana.submit(dana.get(console.invite(EMAIL, Role.ADMIN, brewery.id)), {"password": PASSWORD})
 

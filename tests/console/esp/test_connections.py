@@ -73,7 +73,7 @@ def keys(console: Console, main: Integration) -> list[str]:
 
 
 def test_a_person_connects_an_account_and_syncs_it_with_five_clicks(
-    console: Console, dana: Browser, braze: Braze, main: Integration, path: str
+    console, dana, braze, main, path
 ):
     form = dana.get(dana.get(path).links["Connect"])
     assert "custom_attributes.get" in form.text
@@ -95,9 +95,7 @@ def test_a_person_connects_an_account_and_syncs_it_with_five_clicks(
         assert KEY not in page.html
 
 
-def test_a_waiting_removal_is_confirmed_with_two_clicks(
-    console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-):
+def test_a_waiting_removal_is_confirmed_with_two_clicks(console, dana, braze, main, path):
     connect(dana, path, braze)
     sync(dana, path)
     braze.names[KEY] = ["tier"]
@@ -115,9 +113,7 @@ def test_a_waiting_removal_is_confirmed_with_two_clicks(
     assert "to confirm" not in dana.get(path).text
 
 
-def test_the_plan_is_shown_again_if_the_esp_has_changed_meanwhile(
-    console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-):
+def test_the_plan_is_shown_again_if_the_esp_has_changed_meanwhile(console, dana, braze, main, path):
     connect(dana, path, braze)
     sync(dana, path)
     braze.names[KEY] = ["tier"]
@@ -132,9 +128,7 @@ def test_the_plan_is_shown_again_if_the_esp_has_changed_meanwhile(
     assert keys(console, main) == ["tier", "visits"]
 
 
-def test_another_account_must_be_confirmed(
-    console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-):
+def test_another_account_must_be_confirmed(console, dana, braze, main, path):
     connect(dana, path, braze)
     sync(dana, path)
     before = console.core.connections.get(console.acme.id, main.id).credential
@@ -148,9 +142,7 @@ def test_another_account_must_be_confirmed(
     assert console.core.connections.get(console.acme.id, main.id).credential != before
 
 
-def test_the_name_of_the_account_says_whether_it_is_another_one(
-    console: Console, dana: Browser, braze: Braze
-):
+def test_the_name_of_the_account_says_whether_it_is_another_one(console, dana, braze):
     accounts = {"brevo-key-1": "a1", "brevo-key-2": "a1", "brevo-key-3": "b2"}
     fields = {"brevo-key-1": "TIER", "brevo-key-2": "SHOP", "brevo-key-3": "TIER"}
 
@@ -178,9 +170,7 @@ def test_the_name_of_the_account_says_whether_it_is_another_one(
     assert "The account is Acme (b2). Before, it was Acme (a1)." in asked.text
 
 
-def test_wrong_values_are_explained_and_store_nothing(
-    console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-):
+def test_wrong_values_are_explained_and_store_nothing(console, dana, braze, main, path):
     form = dana.get(f"{path}/connect")
     empty = dana.submit_form(form, "/connect", {"url": braze.url}, press=SAVE)
     assert (empty.status, "Enter the API key." in empty.text) == (422, True)
@@ -193,9 +183,7 @@ def test_wrong_values_are_explained_and_store_nothing(
     assert console.core.connections.get(console.acme.id, main.id).credential is None
 
 
-def test_tests_are_limited_per_minute(
-    console: Console, dana: Browser, braze: Braze, main: Integration, path: str
-):
+def test_tests_are_limited_per_minute(console, dana, braze, main, path):
     for _ in range(10):
         assert connect(dana, path, braze, "wrong-key-of-acme").status == 422
     limited = connect(dana, path, braze)
@@ -206,12 +194,7 @@ def test_tests_are_limited_per_minute(
 
 
 def test_a_disconnection_deletes_the_credentials_and_is_audited(
-    console: Console,
-    dana: Browser,
-    braze: Braze,
-    main: Integration,
-    path: str,
-    caplog: pytest.LogCaptureFixture,
+    console, dana, braze, main, path, caplog
 ):
     caplog.set_level(logging.INFO, "recipient_fields.audit")
     connect(dana, path, braze)
@@ -226,7 +209,7 @@ def test_a_disconnection_deletes_the_credentials_and_is_audited(
     assert KEY not in caplog.text
 
 
-def test_without_a_key_the_page_says_what_to_ask_the_operator(clock: Clock):
+def test_without_a_key_the_page_says_what_to_ask_the_operator(clock):
     console = open_console(clock)
     created = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("braze"), name="Main"

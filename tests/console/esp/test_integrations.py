@@ -166,7 +166,7 @@ def audience(console: Console, dana: Browser, sources: Sources) -> Audience:
     return Audience(console, dana, sources, integrations.get_integration(acme, created.id))
 
 
-def test_an_integration_is_created_once(console: Console, dana: Browser, path: str):
+def test_an_integration_is_created_once(console, dana, path):
     assert "Acme has no integrations yet" in dana.get(path).text
     form = dana.get(dana.get(path).links["Add integration"])
     inputs = {"name": "Main audience", "esp": "mailchimp"}
@@ -189,9 +189,7 @@ def test_an_integration_is_created_once(console: Console, dana: Browser, path: s
         ({"esp": "nobody"}, "Email service provider: Choose the provider"),
     ],
 )
-def test_a_wrong_input_creates_no_integration(
-    console: Console, dana: Browser, path: str, inputs: dict[str, str], message: str
-):
+def test_a_wrong_input_creates_no_integration(console, dana, path, inputs, message):
     response = dana.submit(dana.get(f"{path}/new"), {"name": "Main", "esp": "braze", **inputs})
 
     assert response.status == 422
@@ -200,7 +198,7 @@ def test_a_wrong_input_creates_no_integration(
     assert dana.submit(response, {"name": "Main", "esp": "braze"}).status == 303
 
 
-def test_the_list_shows_fields_last_sync_and_what_needs_a_report(audience: Audience, dana: Browser):
+def test_the_list_shows_fields_last_sync_and_what_needs_a_report(audience, dana):
     audience.add_integration("customerio", "Loyalty app")
     audience.esp_reports()
     page = dana.get(audience.listed)
@@ -243,9 +241,7 @@ DRY_RUNS: dict[str, tuple[tuple[ReportedField, ...], list[str]]] = {
 
 
 @pytest.mark.parametrize(("reported", "shown"), DRY_RUNS.values(), ids=DRY_RUNS)
-def test_a_dry_run_shows_and_stores_nothing(
-    audience: Audience, reported: tuple[ReportedField, ...], shown: list[str]
-):
+def test_a_dry_run_shows_and_stores_nothing(audience, reported, shown):
     before = audience.fields
     audience.esp_reports(*reported)
 
@@ -258,7 +254,7 @@ def test_a_dry_run_shows_and_stores_nothing(
     assert audience.integrations == (audience.main,)
 
 
-def test_the_dry_run_leads_to_the_sync_which_shows_its_result(audience: Audience, dana: Browser):
+def test_the_dry_run_leads_to_the_sync_which_shows_its_result(audience, dana):
     audience.esp_reports(*AFTER)
     dry_run = audience.press(DRY_RUN)
 
@@ -273,7 +269,7 @@ def test_the_dry_run_leads_to_the_sync_which_shows_its_result(audience: Audience
     assert audience.fields["FNAME"].name == "Given name"
 
 
-def test_a_field_for_which_another_one_stands_is_linked(audience: Audience, dana: Browser):
+def test_a_field_for_which_another_one_stands_is_linked(audience, dana):
     audience.console.add_field(key="store", name="Store")
     audience.esp_reports(*AFTER)
     dry_run = audience.press(DRY_RUN)
@@ -285,9 +281,7 @@ def test_a_field_for_which_another_one_stands_is_linked(audience: Audience, dana
 
 
 @pytest.mark.parametrize("button", [DRY_RUN, SYNC])
-def test_a_plan_is_shown_again_if_the_esp_reports_other_fields_meanwhile(
-    audience: Audience, dana: Browser, button: Button
-):
+def test_a_plan_is_shown_again_if_the_esp_reports_other_fields_meanwhile(audience, dana, button):
     audience.esp_reports(*AFTER)
     plan = audience.press(button)
     before = audience.fields
@@ -303,7 +297,7 @@ def test_a_plan_is_shown_again_if_the_esp_reports_other_fields_meanwhile(
     assert audience.fields.keys() == {"TIER", "CITY", "STORE"}
 
 
-def test_a_report_is_uploaded_and_the_dry_run_keeps_it(audience: Audience, dana: Browser):
+def test_a_report_is_uploaded_and_the_dry_run_keeps_it(audience, dana):
     before = audience.fields
 
     dry_run = audience.upload(REPORT, DRY_RUN)
@@ -316,7 +310,7 @@ def test_a_report_is_uploaded_and_the_dry_run_keeps_it(audience: Audience, dana:
     assert audience.fields.keys() == {"FNAME", "CITY", "STORE"}
 
 
-def test_a_report_is_synced_once(audience: Audience, dana: Browser):
+def test_a_report_is_synced_once(audience, dana):
     plan = audience.upload(report(*BEFORE, STORE), SYNC)
     assert audience.fields.keys() == {"FNAME", "TIER", "FAX", "CITY"}
 
@@ -342,9 +336,7 @@ MALFORMED = {
 
 
 @in_pairs(file=list(MALFORMED), button=[DRY_RUN, SYNC])
-def test_a_malformed_report_is_explained_and_stores_nothing(
-    audience: Audience, file: str, button: Button
-):
+def test_a_malformed_report_is_explained_and_stores_nothing(audience, file, button):
     before = audience.fields
     content, message = MALFORMED[file]
 
@@ -358,7 +350,7 @@ def test_a_malformed_report_is_explained_and_stores_nothing(
     assert audience.upload(REPORT, button, page).status == 200
 
 
-def test_a_large_report_is_rejected(audience: Audience):
+def test_a_large_report_is_rejected(audience):
     assert audience.upload(b" " * 1_100_000, SYNC).status == 413
 
 
@@ -371,9 +363,7 @@ def test_a_large_report_is_rejected(audience: Audience):
     ],
 )
 @pytest.mark.parametrize("button", [DRY_RUN, SYNC])
-def test_the_page_says_why_the_esp_failed(
-    audience: Audience, error: Exception, status: int, button: Button
-):
+def test_the_page_says_why_the_esp_failed(audience, error, status, button):
     audience.esp_reports(*AFTER, error=error)
     before = audience.fields
 
@@ -388,7 +378,7 @@ def test_the_page_says_why_the_esp_failed(
     assert audience.press(button, page).status == 200
 
 
-def test_an_esp_that_the_server_can_not_read_is_explained(audience: Audience, dana: Browser):
+def test_an_esp_that_the_server_can_not_read_is_explained(audience, dana):
     page = audience.upload(REPORT, DRY_RUN)
     inputs = {**dict(page.form().inputs), "from": "", "action": "sync"}
 
@@ -398,7 +388,7 @@ def test_an_esp_that_the_server_can_not_read_is_explained(audience: Audience, da
     assert "The API of Mailchimp does not list fields" in response.text
 
 
-def test_one_esp_is_read_at_a_time_and_other_requests_go_on(audience: Audience, dana: Browser):
+def test_one_esp_is_read_at_a_time_and_other_requests_go_on(audience, dana):
     reading, go_on = Event(), Event()
 
     def wait() -> None:
@@ -463,9 +453,7 @@ def test_the_service_reads_esps_with_the_credentials_in_its_environment() -> Non
     assert "The API of Customer.io does not list fields." in bob.get(f"{path}/4").text
 
 
-def test_the_list_counts_the_fields_of_all_integrations_at_once(
-    audience: Audience, dana: Browser, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_list_counts_the_fields_of_all_integrations_at_once(audience, dana, monkeypatch):
     audience.add_integration("braze", "Other")
     monkeypatch.delattr(type(audience.console.core.storage.fields), "select")
 
@@ -475,7 +463,7 @@ def test_the_list_counts_the_fields_of_all_integrations_at_once(
     assert "Other Needs a report Braze 0" in text
 
 
-def test_an_integration_is_renamed(audience: Audience, dana: Browser):
+def test_an_integration_is_renamed(audience, dana):
     wrong = dana.submit(dana.get(f"{audience.path}/edit"), {"name": " "})
     assert wrong.status == 422
     assert "Name: This must not be empty" in wrong.text
@@ -485,7 +473,7 @@ def test_an_integration_is_renamed(audience: Audience, dana: Browser):
     assert [each.name for each in audience.integrations] == ["Newsletter"]
 
 
-def test_a_deletion_names_the_fields_and_deletes_them(audience: Audience, dana: Browser):
+def test_a_deletion_names_the_fields_and_deletes_them(audience, dana):
     form = dana.get(f"{audience.path}/delete")
     for field in audience.fields.values():
         assert f"{field.name} {field.key}" in form.text
@@ -498,9 +486,7 @@ def test_a_deletion_names_the_fields_and_deletes_them(audience: Audience, dana: 
     assert audience.integrations == ()
 
 
-def test_a_field_that_the_confirmation_did_not_name_is_not_deleted(
-    audience: Audience, dana: Browser
-):
+def test_a_field_that_the_confirmation_did_not_name_is_not_deleted(audience, dana):
     form = dana.get(f"{audience.path}/delete")
     audience.sync_fields(*BEFORE, STORE)
 
@@ -515,7 +501,7 @@ def test_a_field_that_the_confirmation_did_not_name_is_not_deleted(
 
 
 @pytest.mark.parametrize("ids", ["", "1", "x", "-1", "1 2 3 4 999", "1,2,3,4"])
-def test_forged_ids_delete_nothing(audience: Audience, dana: Browser, ids: str):
+def test_forged_ids_delete_nothing(audience, dana, ids):
     form = dana.get(f"{audience.path}/delete")
 
     assert dana.submit(form, {"expected": ids}).status in {400, 409}
@@ -523,7 +509,7 @@ def test_forged_ids_delete_nothing(audience: Audience, dana: Browser, ids: str):
 
 
 @pytest.mark.slow
-def test_ten_thousand_fields_can_be_deleted(audience: Audience, dana: Browser):
+def test_ten_thousand_fields_can_be_deleted(audience, dana):
     audience.sync_fields(*(text(f"F{number}") for number in range(10_000)))
 
     form = dana.get(f"{audience.path}/delete")
@@ -533,7 +519,7 @@ def test_ten_thousand_fields_can_be_deleted(audience: Audience, dana: Browser):
     assert audience.fields == {}
 
 
-def test_an_integration_that_is_deleted_during_its_sync_is_missing(audience: Audience):
+def test_an_integration_that_is_deleted_during_its_sync_is_missing(audience):
     def delete() -> None:
         if audience.integrations:
             integrations = audience.console.core.integrations

@@ -42,9 +42,7 @@ def press(browser: Browser, page: Response, *matches: str) -> Response:
     return browser.post(form.action, [*inputs, *(("match", each) for each in matches)])
 
 
-def test_exact_names_are_chosen_and_the_best_are_first(
-    console: Console, dana: Browser, braze: Integration, path: str
-):
+def test_exact_names_are_chosen_and_the_best_are_first(console, dana, braze, path):
     page = dana.get(path)
     assert (
         "Tier tier tier Same name First name first_name first_name Standard field Shop size"
@@ -58,17 +56,13 @@ def test_exact_names_are_chosen_and_the_best_are_first(
     assert "Tier tier tier Set already" in done.text
 
 
-def test_a_similar_name_is_set_if_a_person_chooses_it(
-    console: Console, dana: Browser, braze: Integration, path: str
-):
+def test_a_similar_name_is_set_if_a_person_chooses_it(console, dana, braze, path):
     done = dana.follow(press(dana, dana.get(path), "shop_size=ShopSize"))
     assert "1 name at App was set." in done.text
     assert names(console, braze) == {"ShopSize"}
 
 
-def test_no_name_is_set_if_another_field_has_one_of_them_now(
-    console: Console, dana: Browser, braze: Integration, path: str
-):
+def test_no_name_is_set_if_another_field_has_one_of_them_now(console, dana, braze, path):
     page = dana.get(path)
     console.core.integrations.set_names(console.acme.id, braze.id, {"points": SetName("tier")})
     refused = press(dana, page)
@@ -78,9 +72,7 @@ def test_no_name_is_set_if_another_field_has_one_of_them_now(
     assert names(console, braze) == {"tier"}
 
 
-def test_a_viewer_sees_the_proposals_and_sets_none(
-    console: Console, dana: Browser, viewer: Browser, braze: Integration, path: str
-):
+def test_a_viewer_sees_the_proposals_and_sets_none(console, dana, viewer, braze, path):
     page = viewer.get(path)
     assert "Shop size shop_size ShopSize Similar name" in page.text
     assert "match" not in {attributes.get("name") for _, attributes in page.tags}

@@ -36,7 +36,7 @@ def submit(browser: Browser, page: Response, key: str, name: str, **others: str)
     return browser.post(page.path, list(inputs.items()))
 
 
-def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str):
+def test_a_name_is_set_and_removed(console, dana, path):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
     page = dana.get(
         dana.get(path.removesuffix("/names")).links["Show or set what fields are called here"]
@@ -53,9 +53,7 @@ def test_a_name_is_set_and_removed(console: Console, dana: Browser, path: str):
     assert "Loyalty tier loyalty_tier None Set the name LOYALTY_TI No name" in page.text
 
 
-def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
-    console: Console, dana: Browser, audience: Integration, path: str
-):
+def test_a_field_without_a_name_links_to_the_form_with_a_free_name(console, dana, audience, path):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
     content = dana.get(f"/console/o/{console.acme.id}/content")
     inputs = {"content": "{{recipient.loyalty_tier}}", "target": str(audience.id)}
@@ -69,7 +67,7 @@ def test_a_field_without_a_name_links_to_the_form_with_a_free_name(
     assert (form["key"], form["name"]) == ("loyalty_tier", "LOYALTY_TI")
 
 
-def test_a_similar_name_that_the_last_sync_found_is_offered(console: Console, dana: Browser):
+def test_a_similar_name_that_the_last_sync_found_is_offered(console, dana):
     integrations = console.core.integrations
     field = console.add_field(key="shoe_size", name="Shoe size")
     hubspot = integrations.create_integration(console.acme.id, esp=Esp("hubspot"), name="CRM")
@@ -95,7 +93,7 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(console: Console, da
     assert "Shoe size shoe_size shoesizeset here Found" in page.text
 
 
-def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser):
+def test_a_choice_between_names_is_ambiguous(console, dana):
     integrations = console.core.integrations
     console.add_field(key="shop_size", name="Shop size")
     klaviyo = integrations.create_integration(console.acme.id, esp=Esp("klaviyo"), name="Store")
@@ -105,7 +103,7 @@ def test_a_choice_between_names_is_ambiguous(console: Console, dana: Browser):
     assert "shop_size Shop SizeThe last sync found shop size Ambiguous" in page.text
 
 
-def test_a_viewer_has_no_link_to_the_form(console: Console, viewer: Browser, audience: Integration):
+def test_a_viewer_has_no_link_to_the_form(console, viewer, audience):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
     page = viewer.get(f"{console.fields}/{field.id}")
     assert "such as LOYALTY_TI." in page.text
@@ -121,15 +119,7 @@ def test_a_viewer_has_no_link_to_the_form(console: Console, viewer: Browser, aud
         ("loyalty_tier", "SHOP", "Name: The field shop has this name at the integration."),
     ],
 )
-def test_a_wrong_name_is_reported_at_its_input(
-    console: Console,
-    dana: Browser,
-    path: str,
-    audience: Integration,
-    key: str,
-    name: str,
-    message: str,
-):
+def test_a_wrong_name_is_reported_at_its_input(console, dana, path, audience, key, name, message):
     console.add_field(key="loyalty_tier")
     console.add_field(key="shop")
     console.core.integrations.set_names(console.acme.id, audience.id, {"shop": SetName("SHOP")})
@@ -144,7 +134,7 @@ def test_a_wrong_name_is_reported_at_its_input(
     assert set(stored.names.values()) == {SetName("SHOP")}
 
 
-def test_a_custom_field_can_have_the_name_of_a_standard_field(console: Console, dana: Browser):
+def test_a_custom_field_can_have_the_name_of_a_standard_field(console, dana):
     field = console.add_field(key="nickname")
     emails = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("braze"), name="Emails"
@@ -158,9 +148,7 @@ def test_a_custom_field_can_have_the_name_of_a_standard_field(console: Console, 
     assert stored.names == {field.id: SetName("first_name", custom=True)}
 
 
-def test_the_change_has_its_author_in_the_audit_log(
-    console: Console, dana: Browser, path: str, caplog: pytest.LogCaptureFixture
-):
+def test_the_change_has_its_author_in_the_audit_log(console, dana, path, caplog):
     console.add_field(key="loyalty_tier")
 
     submit(dana, dana.get(path), "loyalty_tier", "TIER")

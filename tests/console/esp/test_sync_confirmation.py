@@ -54,9 +54,7 @@ def upload(dana: Browser, path: str, names: range, press: tuple[str, str] = SYNC
 @pytest.mark.parametrize(
     ("removals", "press"), [(0, SYNC), (1, DRY_RUN), (9, SYNC), (10, DRY_RUN), (50, SYNC)]
 )
-def test_removals_are_shown_before_they_are_confirmed(
-    console: Console, dana: Browser, path: str, removals: int, press: tuple[str, str]
-):
+def test_removals_are_shown_before_they_are_confirmed(console, dana, path, removals, press):
     before = stored(console)
     names = range(removals, FIELDS + 1)
 
@@ -75,9 +73,7 @@ def test_removals_are_shown_before_they_are_confirmed(
 
 
 @pytest.mark.parametrize("typed", ["", "Main", "main audience"])
-def test_ten_removals_require_the_name_of_the_integration(
-    console: Console, dana: Browser, path: str, typed: str
-):
+def test_ten_removals_require_the_name_of_the_integration(console, dana, path, typed):
     plan = upload(dana, path, range(10, FIELDS))
 
     wrong = dana.submit(plan, {"integration_name": typed})
@@ -92,9 +88,7 @@ def test_ten_removals_require_the_name_of_the_integration(
 
 
 @pytest.mark.parametrize("press", [SYNC, DRY_RUN])
-def test_an_empty_report_is_rejected(
-    console: Console, dana: Browser, path: str, press: tuple[str, str]
-):
+def test_an_empty_report_is_rejected(console, dana, path, press):
     page = dana.upload(dana.get(path), "/sync", b'{"fields": []}', press=press)
 
     assert page.status == 422
@@ -104,9 +98,7 @@ def test_an_empty_report_is_rejected(
 
 
 @pytest.mark.parametrize("removals", [0, 1, 10])
-def test_a_plan_that_has_changed_is_shown_again(
-    console: Console, dana: Browser, path: str, removals: int
-):
+def test_a_plan_that_has_changed_is_shown_again(console, dana, path, removals):
     named = {"integration_name": "Main audience"} if removals >= 10 else {}
     plan = upload(dana, path, range(removals, FIELDS + 1), DRY_RUN)
     assert "Create f50 F50" in plan.text
@@ -126,16 +118,14 @@ def test_a_plan_that_has_changed_is_shown_again(
 
 
 @pytest.mark.parametrize("digest", ["x", "0" * 64])
-def test_a_forged_plan_confirms_nothing(console: Console, dana: Browser, path: str, digest: str):
+def test_a_forged_plan_confirms_nothing(console, dana, path, digest):
     plan = upload(dana, path, range(1, FIELDS))
 
     assert dana.submit(plan, {"plan": digest}).status == 409
     assert len(stored(console)) == FIELDS
 
 
-def test_a_removed_field_is_restored_on_the_page_of_its_history(
-    console: Console, dana: Browser, path: str
-):
+def test_a_removed_field_is_restored_on_the_page_of_its_history(console, dana, path):
     field_id = stored(console)["f0"]
     synced = dana.submit(upload(dana, path, range(1, FIELDS)))
     assert "Restore removed fields" in synced.links
@@ -151,9 +141,7 @@ def test_a_removed_field_is_restored_on_the_page_of_its_history(
     assert (record.operation, record.author.name) == (RecordedOperation.RESTORED, EMAIL)
 
 
-def test_a_field_of_a_deleted_integration_can_not_be_restored(
-    console: Console, dana: Browser, path: str
-):
+def test_a_field_of_a_deleted_integration_can_not_be_restored(console, dana, path):
     field_id = stored(console)["f0"]
     dana.submit(dana.get(f"{path}/delete"))
 
@@ -166,9 +154,7 @@ def test_a_field_of_a_deleted_integration_can_not_be_restored(
     assert stored(console) == {}
 
 
-def test_the_removals_of_each_sync_are_restored_together(
-    console: Console, dana: Browser, path: str
-):
+def test_the_removals_of_each_sync_are_restored_together(console, dana, path):
     before = stored(console)
     for first in (1, 3):
         dana.submit(upload(dana, path, range(first, FIELDS)))
@@ -186,7 +172,7 @@ def test_the_removals_of_each_sync_are_restored_together(
     assert "No field is removed" in dana.get(f"{path}/removed").text
 
 
-def test_all_fields_of_a_removal_are_restored_or_none(console: Console, dana: Browser, path: str):
+def test_all_fields_of_a_removal_are_restored_or_none(console, dana, path):
     dana.submit(upload(dana, path, range(2, FIELDS)))
     page = dana.get(f"{path}/removed")
     draft = FieldDraft(name="F1", data_type=DataType.TEXT)
@@ -204,9 +190,7 @@ def test_all_fields_of_a_removal_are_restored_or_none(console: Console, dana: Br
 
 
 @pytest.mark.parametrize(("ids", "status"), [("", 303), ("x", 400), ("1", 409), ("999", 404)])
-def test_forged_ids_restore_nothing(
-    console: Console, dana: Browser, path: str, ids: str, status: int
-):
+def test_forged_ids_restore_nothing(console, dana, path, ids, status):
     dana.submit(upload(dana, path, range(2, FIELDS)))
     before = stored(console)
     console.add_field(name="Shop")

@@ -18,7 +18,7 @@ from recipient_fields.domain.integrations import EspField, Integration, SetName
 from recipient_fields.entrypoints.console.fields.codes import example_conditions
 from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
 
-from ..browser import Browser, Response
+from ..browser import Response
 from ..conftest import Console
 
 
@@ -37,9 +37,7 @@ def names(page: Response, console: Console) -> list[str]:
     return [n for n, path in page.links.items() if path.removeprefix(prefix).isdigit()]
 
 
-def test_an_empty_organization_shows_what_to_do_next(
-    console: Console, dana: Browser, viewer: Browser
-):
+def test_an_empty_organization_shows_what_to_do_next(console, dana, viewer):
     page = dana.get(console.fields)
 
     assert "Acme has no fields yet" in page.text
@@ -50,7 +48,7 @@ def test_an_empty_organization_shows_what_to_do_next(
     assert "New manual field" not in viewer.get(console.fields).links
 
 
-def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Browser):
+def test_the_list_shows_each_field_with_its_origin(console, dana):
     console.add_field(API, name="City", allowed_values=["Aachen", "Bonn", "Celle", "Demmin", "E"])
     console.add_field(name="Consent", data_type="boolean", insertable=False)
     console.add_field(name="Wrong", custom_insertion_code="{{ a }", custom_value_expression="b")
@@ -80,9 +78,7 @@ def test_the_list_shows_each_field_with_its_origin(console: Console, dana: Brows
         ("sort=created_at", ["City", "Velocity", "First name"]),
     ],
 )
-def test_filters_and_orders_are_in_the_url(
-    console: Console, dana: Browser, query: str, expected: list[str]
-):
+def test_filters_and_orders_are_in_the_url(console, dana, query, expected):
     console.add_field(API, name="City")
     console.clock.advance(seconds=1)
     console.add_field(name="Velocity", data_type="number")
@@ -94,7 +90,7 @@ def test_filters_and_orders_are_in_the_url(
     assert names(page, console) == expected
 
 
-def test_no_match_names_the_filters(console: Console, dana: Browser):
+def test_no_match_names_the_filters(console, dana):
     console.add_field(name="City")
 
     page = dana.get(f"{console.fields}?q=tire&origin=manual&type=text")
@@ -103,7 +99,7 @@ def test_no_match_names_the_filters(console: Console, dana: Browser):
     assert names(dana.get(page.links["Clear the filters"]), console) == ["City"]
 
 
-def test_the_heads_of_the_columns_sort(console: Console, dana: Browser):
+def test_the_heads_of_the_columns_sort(console, dana):
     console.add_field(name="City")
     console.clock.advance(seconds=1)
     console.add_field(name="Zone")
@@ -116,9 +112,7 @@ def test_the_heads_of_the_columns_sort(console: Console, dana: Browser):
 
 
 @pytest.mark.parametrize("sort", ["name", "-updated_at"])
-def test_pages_have_every_field_that_matches_the_filters_once(
-    console: Console, dana: Browser, sort: str
-):
+def test_pages_have_every_field_that_matches_the_filters_once(console, dana, sort):
     count = PAGE_SIZE * 2 + 1
     for number in range(count):
         # A third of the names is equal, so that the order also depends on the ids.
@@ -144,15 +138,13 @@ def test_pages_have_every_field_that_matches_the_filters_once(
     "position",
     ["after=x&after_id=1&sort=-updated_at", "after=%00&after_id=1", "after_id=0&after=a"],
 )
-def test_a_position_that_no_page_links_to_is_ignored(
-    console: Console, dana: Browser, position: str
-):
+def test_a_position_that_no_page_links_to_is_ignored(console, dana, position):
     console.add_field(name="City")
 
     assert names(dana.get(f"{console.fields}?{position}"), console) == ["City"]
 
 
-def test_a_field_shows_all_its_members(console: Console, dana: Browser):
+def test_a_field_shows_all_its_members(console, dana):
     field = console.add_field(
         name="Shoe size",
         data_type="number",
@@ -175,7 +167,7 @@ def test_a_field_shows_all_its_members(console: Console, dana: Browser):
         assert text in page.text
 
 
-def test_warnings_are_those_of_fields_check(console: Console, dana: Browser):
+def test_warnings_are_those_of_fields_check(console, dana):
     field = console.add_field(custom_insertion_code="{{ a }", custom_value_expression="b")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -185,9 +177,7 @@ def test_warnings_are_those_of_fields_check(console: Console, dana: Browser):
     assert "The insertion code has an opening or closing delimiter without a match." in page.text
 
 
-def test_a_code_without_an_expression_is_only_checked_for_delimiters(
-    console: Console, dana: Browser
-):
+def test_a_code_without_an_expression_is_only_checked_for_delimiters(console, dana):
     field = console.add_field(custom_insertion_code="*|A|*")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -198,9 +188,7 @@ def test_a_code_without_an_expression_is_only_checked_for_delimiters(
 
 
 @pytest.mark.parametrize("source", ["api", "integration"])
-def test_a_read_only_field_says_why_and_where_it_is_changed(
-    console: Console, dana: Browser, source: str
-):
+def test_a_read_only_field_says_why_and_where_it_is_changed(console, dana, source):
     field = console.sync_field() if source == "integration" else console.add_field(API)
     decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
 
@@ -220,9 +208,7 @@ def test_a_read_only_field_says_why_and_where_it_is_changed(
         assert "To change this field, use a program with the API key Checkout." in page.text
 
 
-def test_a_field_begins_with_what_content_calls_it_and_with_its_states(
-    console: Console, dana: Browser
-):
+def test_a_field_begins_with_what_content_calls_it_and_with_its_states(console, dana):
     field = console.add_field(key="tier", allowed_values=["gold", "silver"])
     add_integration(console, Esp("braze"), "Emails", "other")
 
@@ -239,9 +225,7 @@ def test_a_field_begins_with_what_content_calls_it_and_with_its_states(
     assert "{{recipient.hidden}}" not in page.text.partition("Definition")[0]
 
 
-def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
-    console: Console, dana: Browser
-):
+def test_a_field_has_its_code_for_each_integration_and_each_other_esp(console, dana):
     field = console.add_field(key="loyalty_tier")
     emails = add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
     add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
@@ -278,7 +262,7 @@ def test_a_field_has_its_code_for_each_integration_and_each_other_esp(
     assert names_page.form("name").value("key") == "loyalty_tier"
 
 
-def test_a_counterpart_names_its_definition(console: Console, dana: Browser):
+def test_a_counterpart_names_its_definition(console, dana):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
     add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
     counterpart = console.core.fields.list_fields(console.acme.id).fields[-1]
@@ -289,7 +273,7 @@ def test_a_counterpart_names_its_definition(console: Console, dana: Browser):
     assert page.links["Loyalty tier"] == f"{console.fields}/{field.id}"
 
 
-def test_the_list_folds_counterparts_below_their_definitions(console: Console, dana: Browser):
+def test_the_list_folds_counterparts_below_their_definitions(console, dana):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
     add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
     add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
@@ -307,9 +291,7 @@ def test_the_list_folds_counterparts_below_their_definitions(console: Console, d
     assert "3 fields" in dana.get(searched.links["show all"]).text
 
 
-def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(
-    console: Console, dana: Browser
-):
+def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(console, dana):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
     braze = add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
     shop = add_integration(console, Esp("mailchimp"), "Shop", "LEVEL")
@@ -322,7 +304,7 @@ def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(
     assert "1 field" in found.text
 
 
-def test_example_conditions_are_shown_for_the_integrations(console: Console, dana: Browser):
+def test_example_conditions_are_shown_for_the_integrations(console, dana):
     field = console.sync_field("FNAME")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -335,9 +317,7 @@ def test_example_conditions_are_shown_for_the_integrations(console: Console, dan
     assert [each.title for each in BUILT_IN if each.title in conditions] == ["Mailchimp"]
 
 
-def test_without_integrations_there_are_example_conditions_for_all_esps(
-    console: Console, dana: Browser
-):
+def test_without_integrations_there_are_example_conditions_for_all_esps(console, dana):
     field = console.add_field(key="vip", data_type="boolean")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -353,7 +333,7 @@ def test_without_integrations_there_are_example_conditions_for_all_esps(
     assert "assumed" not in conditions
 
 
-def test_a_condition_that_an_esp_can_not_express_shows_the_reason(console: Console, dana: Browser):
+def test_a_condition_that_an_esp_can_not_express_shows_the_reason(console, dana):
     field = console.add_field(key="born", data_type="date")
 
     page = dana.get(f"{console.fields}/{field.id}")
@@ -374,7 +354,7 @@ def test_a_condition_that_an_esp_can_not_express_shows_the_reason(console: Conso
     ],
 )
 def test_example_conditions_fit_the_type_and_the_allowed_values(
-    console: Console, dana: Browser, data_type: str, values: list[object] | None, example: str
+    console, dana, data_type, values, example
 ):
     field = console.add_field(data_type=data_type, allowed_values=values)
 
@@ -386,7 +366,7 @@ def test_example_conditions_fit_the_type_and_the_allowed_values(
         assert parse_condition(format_condition(condition)) == condition
 
 
-def test_a_multi_line_code_is_shown_verbatim(console: Console, dana: Browser):
+def test_a_multi_line_code_is_shown_verbatim(console, dana):
     code = "{% if a %}\n  {{ a }}\n{% endif %}"
     field = console.add_field(custom_insertion_code=code)
 

@@ -40,7 +40,7 @@ def on_enter(page: Response) -> tuple[str, str]:
     return page.form().buttons[0]
 
 
-def test_a_field_is_created_with_all_members(console: Console, dana: Browser):
+def test_a_field_is_created_with_all_members(console, dana):
     page = new(console, dana)
     page = dana.submit(page, {"data_type": "number"}, press=("action", "add"))
 
@@ -69,9 +69,7 @@ def test_a_field_is_created_with_all_members(console: Console, dana: Browser):
     assert "was created" not in dana.get(created.location).text
 
 
-def test_every_violation_is_next_to_its_input_and_the_input_is_preserved(
-    console: Console, dana: Browser
-):
+def test_every_violation_is_next_to_its_input_and_the_input_is_preserved(console, dana):
     entered = {
         "name": "",
         "key": "Preferred-Store",
@@ -109,7 +107,7 @@ def test_every_violation_is_next_to_its_input_and_the_input_is_preserved(
         assert not path.startswith("#") or path[1:] in anchors
 
 
-def test_a_suggested_key_is_accepted_with_a_button(console: Console, dana: Browser):
+def test_a_suggested_key_is_accepted_with_a_button(console, dana):
     page = dana.submit(new(console, dana), {"name": "Store", "key": "Preferred-Store"})
     assert "Did you mean preferred_store? Use this key" in page.text
     button = next(b for b in page.form().buttons if b[1].startswith("use-key:"))
@@ -122,7 +120,7 @@ def test_a_suggested_key_is_accepted_with_a_button(console: Console, dana: Brows
     assert stored(console)[0].key == "preferred_store"
 
 
-def test_a_taken_key_links_to_its_field(console: Console, dana: Browser):
+def test_a_taken_key_links_to_its_field(console, dana):
     taken = console.add_field(API, key="city")
 
     page = dana.submit(new(console, dana), {"name": "City"})
@@ -134,7 +132,7 @@ def test_a_taken_key_links_to_its_field(console: Console, dana: Browser):
 
 
 def test_the_key_of_a_synced_field_is_shown_with_its_esp_names_if_it_still_exists(
-    console: Console, dana: Browser, monkeypatch: pytest.MonkeyPatch
+    console, dana, monkeypatch
 ):
     integrations = console.core.integrations
     emails = integrations.create_integration(console.acme.id, esp=Esp("braze"), name="Emails")
@@ -163,7 +161,7 @@ def test_the_key_of_a_synced_field_is_shown_with_its_esp_names_if_it_still_exist
         ("Null", "This key is reserved. Choose another key."),
     ],
 )
-def test_a_name_without_a_key_needs_one(console: Console, dana: Browser, name: str, message: str):
+def test_a_name_without_a_key_needs_one(console, dana, name, message):
     page = dana.submit(new(console, dana), {"name": name})
 
     assert message in page.text
@@ -178,9 +176,7 @@ def test_a_name_without_a_key_needs_one(console: Console, dana: Browser, name: s
         ("color", "red", "Use one of text, number"),
     ],
 )
-def test_allowed_values_fit_the_data_type(
-    console: Console, dana: Browser, data_type: str, value: str, message: str
-):
+def test_allowed_values_fit_the_data_type(console, dana, data_type, value, message):
     entered = {"name": "City", "data_type": data_type, "allowed_value": [value]}
 
     page = dana.submit(new(console, dana), entered)
@@ -204,9 +200,7 @@ def test_allowed_values_fit_the_data_type(
         ("add-pasted", ["a", "b", "c", "d", "e f"]),
     ],
 )
-def test_the_list_is_edited_without_a_script(
-    console: Console, dana: Browser, action: str, expected: list[str]
-):
+def test_the_list_is_edited_without_a_script(console, dana, action, expected):
     entered = {
         "name": "",
         "key": "K!",
@@ -229,13 +223,13 @@ def test_the_list_is_edited_without_a_script(
     ["remove:9", "up:0", "down:x", "remove:-1", "remove:²", "drop", f"remove:{'9' * 5_000}"],
     ids=lambda action: action[:10],
 )
-def test_an_unknown_button_saves_as_the_form_says(console: Console, dana: Browser, action: str):
+def test_an_unknown_button_saves_as_the_form_says(console, dana, action):
     dana.submit(new(console, dana), {"name": "City"}, press=("action", action))
 
     assert len(stored(console)) == 1
 
 
-def test_the_enter_key_saves_a_form_without_allowed_values(console: Console, dana: Browser):
+def test_the_enter_key_saves_a_form_without_allowed_values(console, dana):
     page = new(console, dana)
 
     dana.submit(page, {"name": "City"}, press=on_enter(page))
@@ -243,7 +237,7 @@ def test_the_enter_key_saves_a_form_without_allowed_values(console: Console, dan
     assert len(stored(console)) == 1
 
 
-def test_the_enter_key_adds_a_value_to_a_list_of_allowed_values(console: Console, dana: Browser):
+def test_the_enter_key_adds_a_value_to_a_list_of_allowed_values(console, dana):
     field = console.add_field(allowed_values=["a"])
 
     for path in (f"{console.fields}/new", f"{console.fields}/{field.id}/edit"):
@@ -257,7 +251,7 @@ def test_the_enter_key_adds_a_value_to_a_list_of_allowed_values(console: Console
     assert stored(console) == (field,)
 
 
-def test_a_thousand_values_fit_into_a_form(console: Console, dana: Browser):
+def test_a_thousand_values_fit_into_a_form(console, dana):
     values = [f"Value {number}" for number in range(1_001)]
     page = new(console, dana)
 
@@ -274,9 +268,7 @@ def test_a_thousand_values_fit_into_a_form(console: Console, dana: Browser):
 
 
 @pytest.mark.parametrize("press", [None, ("action", "add-pasted")], ids=["save", "add"])
-def test_a_pasted_list_that_is_too_long_is_kept(
-    console: Console, dana: Browser, press: tuple[str, str] | None
-):
+def test_a_pasted_list_that_is_too_long_is_kept(console, dana, press):
     values = [f"Value {number}" for number in range(1_500)]
     page = dana.submit(new(console, dana), {"name": "City"}, press=("action", "paste"))
 
@@ -291,7 +283,7 @@ def test_a_pasted_list_that_is_too_long_is_kept(
 
 
 @pytest.mark.parametrize("page", ["/new", "/1/edit"])
-def test_pasted_values_are_saved_with_those_of_the_list(console: Console, dana: Browser, page: str):
+def test_pasted_values_are_saved_with_those_of_the_list(console, dana, page):
     console.add_field(allowed_values=["a"])
     form = dana.submit(dana.get(f"{console.fields}{page}"), press=("action", "paste"))
     entered = {"name": "City", "allowed_value": ["a"], "pasted": "b\r\n\r\nc "}
@@ -306,7 +298,7 @@ def test_pasted_values_are_saved_with_those_of_the_list(console: Console, dana: 
     assert saved.allowed_values == AllowedValues(DataType.TEXT, ["a", "b", "c"])
 
 
-def test_a_form_without_its_own_token_is_rejected(console: Console, dana: Browser):
+def test_a_form_without_its_own_token_is_rejected(console, dana):
     page = new(console, dana)
 
     assert dana.submit(page, {"name": "City", "form": []}).status == 400
@@ -315,7 +307,7 @@ def test_a_form_without_its_own_token_is_rejected(console: Console, dana: Browse
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
-def test_hostile_texts_survive_the_form(console: Console, dana: Browser, text: str):
+def test_hostile_texts_survive_the_form(console, dana, text):
     page = dana.submit(new(console, dana), {"name": text, "key": "K!", "allowed_value": [text]})
     assert page.form().value("name") == text
     members = {
@@ -334,7 +326,7 @@ def test_hostile_texts_survive_the_form(console: Console, dana: Browser, text: s
     assert "was created." in shown.text
 
 
-def test_an_edit_changes_what_can_change(console: Console, dana: Browser):
+def test_an_edit_changes_what_can_change(console, dana):
     field = console.add_field(allowed_values=["a", "b"], custom_insertion_code="*|A|*")
     page = dana.get(f"{console.fields}/{field.id}/edit")
     assert page.form().values("allowed_value") == ["a", "b"]
@@ -359,7 +351,7 @@ def test_an_edit_changes_what_can_change(console: Console, dana: Browser):
     assert not changed.insertable
 
 
-def test_all_violations_of_an_edit_are_reported_at_once(console: Console, dana: Browser):
+def test_all_violations_of_an_edit_are_reported_at_once(console, dana):
     field = console.add_field(data_type="number")
     page = dana.get(f"{console.fields}/{field.id}/edit")
 
@@ -371,7 +363,7 @@ def test_all_violations_of_an_edit_are_reported_at_once(console: Console, dana: 
     assert stored(console) == (field,)
 
 
-def test_line_breaks_of_a_code_survive_an_edit(console: Console, dana: Browser):
+def test_line_breaks_of_a_code_survive_an_edit(console, dana):
     code, expression = "\n{% if a %}\r\nb\rc\n", "\r\na\n"
     field = console.add_field(custom_insertion_code=code, custom_value_expression=expression)
 
@@ -382,13 +374,13 @@ def test_line_breaks_of_a_code_survive_an_edit(console: Console, dana: Browser):
     assert (changed.custom_insertion_code, changed.custom_value_expression) == (code, expression)
 
 
-def test_line_breaks_are_stored_as_line_feeds(console: Console, dana: Browser):
+def test_line_breaks_are_stored_as_line_feeds(console, dana):
     dana.submit(new(console, dana), {"name": "City", "custom_insertion_code": "a\r\nb"})
 
     assert stored(console)[0].custom_insertion_code == "a\nb"
 
 
-def test_a_concurrent_change_is_shown_and_not_overwritten(console: Console, dana: Browser):
+def test_a_concurrent_change_is_shown_and_not_overwritten(console, dana):
     field = console.add_field(name="Shop", allowed_values=["a"])
     page = dana.get(f"{console.fields}/{field.id}/edit")
     console.clock.advance(minutes=5)
@@ -410,7 +402,7 @@ def test_a_concurrent_change_is_shown_and_not_overwritten(console: Console, dana
     assert stored(console)[0].name == "Mine"
 
 
-def test_an_edit_that_is_submitted_twice_changes_the_field_once(console: Console, dana: Browser):
+def test_an_edit_that_is_submitted_twice_changes_the_field_once(console, dana):
     field = console.add_field()
     page = dana.get(f"{console.fields}/{field.id}/edit")
 
@@ -422,7 +414,7 @@ def test_an_edit_that_is_submitted_twice_changes_the_field_once(console: Console
     assert stored(console)[0].version == 2
 
 
-def test_a_field_that_was_deleted_during_its_edit_is_missing(console: Console, dana: Browser):
+def test_a_field_that_was_deleted_during_its_edit_is_missing(console, dana):
     field = console.add_field()
     page = dana.get(f"{console.fields}/{field.id}/edit")
     console.core.fields.by(Author(ADMINISTRATOR)).delete_field(console.acme.id, field.id)
@@ -432,9 +424,7 @@ def test_a_field_that_was_deleted_during_its_edit_is_missing(console: Console, d
 
 @pytest.mark.parametrize("page", ["edit", "delete"])
 @pytest.mark.parametrize("source", ["api", "integration"])
-def test_a_read_only_field_has_no_form_and_the_page_shows_the_reason(
-    console: Console, dana: Browser, source: str, page: str
-):
+def test_a_read_only_field_has_no_form_and_the_page_shows_the_reason(console, dana, source, page):
     field = console.add_field(API) if source == "api" else console.sync_field()
     decision = decide(ADMINISTRATOR, Operation.UPDATE, field.origin)
     manual = console.add_field(key="manual")
@@ -449,7 +439,7 @@ def test_a_read_only_field_has_no_form_and_the_page_shows_the_reason(
     assert len(stored(console)) == 2
 
 
-def test_deleting_needs_one_confirmation_that_names_the_field(console: Console, dana: Browser):
+def test_deleting_needs_one_confirmation_that_names_the_field(console, dana):
     field = console.add_field(name="Shoe size")
     page = dana.get(dana.get(f"{console.fields}/{field.id}").links["Delete field"])
     assert "Delete the field Shoe size?" in page.text
@@ -462,7 +452,7 @@ def test_deleting_needs_one_confirmation_that_names_the_field(console: Console, 
     assert stored(console) == ()
 
 
-def test_a_changed_field_is_not_deleted_before_it_was_seen(console: Console, dana: Browser):
+def test_a_changed_field_is_not_deleted_before_it_was_seen(console, dana):
     field = console.add_field()
     page = dana.get(f"{console.fields}/{field.id}/delete")
     console.clock.now += timedelta(minutes=1)
@@ -480,7 +470,7 @@ def test_a_changed_field_is_not_deleted_before_it_was_seen(console: Console, dan
     assert stored(console) == ()
 
 
-def test_rare_members_are_folded_unless_they_are_used_or_wrong(console: Console, dana: Browser):
+def test_rare_members_are_folded_unless_they_are_used_or_wrong(console, dana):
     page = dana.get(f"{console.fields}/new")
     assert [a for tag, a in page.tags if tag == "details"] == [{"class": "row"}]
 

@@ -51,15 +51,13 @@ def operations(page: Response) -> list[str]:
     return [word for word in table.split() if word in verbs]
 
 
-def test_an_empty_history_says_what_it_will_contain(console: Console, dana: Browser):
+def test_an_empty_history_says_what_it_will_contain(console, dana):
     page = dana.get(dana.get(console.fields).links["History"])
 
     assert "No changes are recorded yet" in page.text
 
 
-def test_each_change_of_an_administrator_is_recorded_with_the_request(
-    console: Console, dana: Browser
-):
+def test_each_change_of_an_administrator_is_recorded_with_the_request(console, dana):
     dana.submit(dana.get(f"{console.fields}/new"), {"name": "City"})
     (field,) = console.core.fields.list_fields(console.acme.id).fields
     path = f"{console.fields}/{field.id}"
@@ -81,7 +79,7 @@ def test_each_change_of_an_administrator_is_recorded_with_the_request(
     assert f"Updated Name: City → Town {EMAIL} Manual 20 Nov 2026" in page.text
 
 
-def test_changes_of_integrations_are_recorded(console: Console, dana: Browser):
+def test_changes_of_integrations_are_recorded(console, dana):
     integration = console.core.integrations.create_integration(
         console.acme.id, esp=Esp("mailchimp"), name="Main audience"
     )
@@ -109,7 +107,7 @@ def test_changes_of_integrations_are_recorded(console: Console, dana: Browser):
         ("before=3", ["Created", "Created"]),
     ],
 )
-def test_filters_are_in_the_url(console: Console, dana: Browser, query: str, expected: list[str]):
+def test_filters_are_in_the_url(console, dana, query, expected):
     city = console.add_field(name="City")
     tier = console.add_field(API, name="Tier")
     console.core.fields.update_field(console.acme.id, tier.id, FieldChanges(name="Level"))
@@ -119,7 +117,7 @@ def test_filters_are_in_the_url(console: Console, dana: Browser, query: str, exp
 
 
 @pytest.mark.parametrize("query", ["key=no", "origin=integration", "before=1"])
-def test_filters_without_a_match_can_be_cleared(console: Console, dana: Browser, query: str):
+def test_filters_without_a_match_can_be_cleared(console, dana, query):
     console.add_field(name="City")
 
     page = dana.get(f"{history(console)}?{query}")
@@ -128,7 +126,7 @@ def test_filters_without_a_match_can_be_cleared(console: Console, dana: Browser,
     assert operations(dana.get(page.links["Clear the filters"])) == ["Created"]
 
 
-def test_pages_have_every_change_that_matches_the_filters_once(console: Console, dana: Browser):
+def test_pages_have_every_change_that_matches_the_filters_once(console, dana):
     count = PAGE_SIZE * 2 + 1
     for number in range(count):
         field = console.add_field(name=f"Field {number}")
@@ -152,7 +150,7 @@ def test_pages_have_every_change_that_matches_the_filters_once(console: Console,
     assert "First page" not in first.links
 
 
-def test_the_page_of_a_field_shows_its_last_changes(console: Console, dana: Browser):
+def test_the_page_of_a_field_shows_its_last_changes(console, dana):
     field = console.add_field(name="Tier", allowed_values=["gold", "silver"])
     console.add_field(name="City")
     service = console.core.fields.by(Author(ADMINISTRATOR, name="operator"))
@@ -177,7 +175,7 @@ def test_the_page_of_a_field_shows_its_last_changes(console: Console, dana: Brow
     assert operations(page) == ["Updated"] * 5 + ["Created"]
 
 
-def test_a_deleted_manual_field_is_restored(console: Console, dana: Browser):
+def test_a_deleted_manual_field_is_restored(console, dana):
     field = console.add_field(name="City", allowed_values=["Bonn"])
     delete(console, field)
     page = dana.get(dana.get(history(console)).links["City"])
@@ -191,7 +189,7 @@ def test_a_deleted_manual_field_is_restored(console: Console, dana: Browser):
     assert "Restore field" not in dana.get(f"{console.fields}/{field.id}/history").html
 
 
-def test_a_restoration_has_its_effect_once(console: Console, dana: Browser):
+def test_a_restoration_has_its_effect_once(console, dana):
     field = console.add_field(name="City")
     delete(console, field)
     page, other_page = (dana.get(f"{console.fields}/{field.id}/history") for _ in range(2))
@@ -203,7 +201,7 @@ def test_a_restoration_has_its_effect_once(console: Console, dana: Browser):
     assert len(records(console)) == 3
 
 
-def test_a_field_whose_key_is_taken_is_not_restored(console: Console, dana: Browser):
+def test_a_field_whose_key_is_taken_is_not_restored(console, dana):
     field = console.add_field(name="City")
     delete(console, field)
     taking = console.add_field(API, name="City")
@@ -218,7 +216,7 @@ def test_a_field_whose_key_is_taken_is_not_restored(console: Console, dana: Brow
     assert dana.submit(response).status == 303
 
 
-def test_fields_of_other_origins_can_not_be_restored(console: Console, dana: Browser):
+def test_fields_of_other_origins_can_not_be_restored(console, dana):
     field = console.add_field(API, name="City")
     delete(console, field, API)
     decision = decide(ADMINISTRATOR, Operation.CREATE, field.origin)
@@ -234,7 +232,7 @@ def test_fields_of_other_origins_can_not_be_restored(console: Console, dana: Bro
     assert len(records(console)) == 2
 
 
-def test_a_viewer_sees_the_history_and_no_button(console: Console, dana: Browser, viewer: Browser):
+def test_a_viewer_sees_the_history_and_no_button(console, dana, viewer):
     field = console.add_field(name="City")
     delete(console, field)
 
@@ -246,11 +244,11 @@ def test_a_viewer_sees_the_history_and_no_button(console: Console, dana: Browser
 
 
 @pytest.mark.parametrize("text", ["0", "9" * 16, "x"])
-def test_a_malformed_position_is_no_error_of_the_server(console: Console, dana: Browser, text: str):
+def test_a_malformed_position_is_no_error_of_the_server(console, dana, text):
     assert dana.get(f"{history(console)}?before={text}").status in {200, 400}
 
 
-def test_a_field_without_records_has_an_empty_history(console: Console, dana: Browser):
+def test_a_field_without_records_has_an_empty_history(console, dana):
     field = console.add_field(name="City")
     console.clock.advance(seconds=1)
     console.core.fields.prune_history(console.acme.id, older_than=timedelta())
@@ -272,9 +270,7 @@ class TestAStorageWithoutAHistory:
     def dana(self, console: Console) -> Browser:
         return console.signed_in()
 
-    def test_the_history_and_removed_fields_need_another_storage(
-        self, console: Console, dana: Browser
-    ):
+    def test_the_history_and_removed_fields_need_another_storage(self, console, dana):
         field = console.sync_field()
         integration = f"{console.settings}/integrations/{field.origin.integration_id}"
         for path in (
@@ -286,7 +282,7 @@ class TestAStorageWithoutAHistory:
             assert page.status == 501
             assert "This storage has no history of fields." in page.text
 
-    def test_a_field_has_no_changes_and_is_deleted_for_good(self, console: Console, dana: Browser):
+    def test_a_field_has_no_changes_and_is_deleted_for_good(self, console, dana):
         field = console.add_field()
         shown = dana.get(f"{console.fields}/{field.id}")
         assert shown.status == 200
@@ -296,7 +292,7 @@ class TestAStorageWithoutAHistory:
         assert dana.follow(dana.submit(confirmation)).status == 200
         assert console.core.fields.list_fields(console.acme.id).fields == ()
 
-    def test_an_integration_offers_no_removed_fields(self, console: Console, dana: Browser):
+    def test_an_integration_offers_no_removed_fields(self, console, dana):
         field = console.sync_field()
         integration = f"{console.settings}/integrations/{field.origin.integration_id}"
         page = dana.get(integration)
@@ -304,7 +300,7 @@ class TestAStorageWithoutAHistory:
         assert "Removed fields" not in page.text
 
 
-def test_a_deletion_and_a_restoration_are_undone(console: Console, dana: Browser):
+def test_a_deletion_and_a_restoration_are_undone(console, dana):
     field = console.add_field(name="City", key="city")
     page = dana.get(f"{console.fields}/{field.id}/delete")
 
@@ -319,9 +315,7 @@ def test_a_deletion_and_a_restoration_are_undone(console: Console, dana: Browser
     assert "Undo" not in dana.get(console.fields).text
 
 
-def test_the_history_restores_what_can_be_restored(
-    console: Console, dana: Browser, viewer: Browser
-):
+def test_the_history_restores_what_can_be_restored(console, dana, viewer):
     field = console.add_field(name="City", key="city")
     kept = console.add_field(name="Zip", key="zip")
     for _ in range(2):
@@ -342,7 +336,7 @@ def test_the_history_restores_what_can_be_restored(
     assert console.core.fields.get_field(console.acme.id, kept.id) == kept
 
 
-def test_the_history_shows_the_names_of_keys(console: Console, dana: Browser):
+def test_the_history_shows_the_names_of_keys(console, dana):
     key = console.core.administration.issue_key(console.acme.id, name="Checkout").api_key
     by_key = console.core.fields.by(Author(API, id=key.id, name=key.display))
     by_key.create_field(console.acme.id, FieldDraft(name="City", data_type=DataType.TEXT))

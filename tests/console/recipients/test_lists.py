@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from threading import Event
@@ -60,12 +60,12 @@ def _upload_as(console: Console, browser: Browser, page: str = "check") -> Uploa
     return upload
 
 
-def test_the_list_of_fields_leads_to_the_check(console: Console, upload: Upload):
+def test_the_list_of_fields_leads_to_the_check(console, upload):
     browser = console.signed_in("erin@acme.example")
     assert browser.get(console.fields).links["Check a list"] == f"{console.fields}/check"
 
 
-def test_a_valid_list_has_a_report_without_violations(upload: Upload):
+def test_a_valid_list_has_a_report_without_violations(upload):
     page = upload("tier,shoe_size\ngold,42\nsilver,\n")
 
     assert page.status == 200
@@ -73,7 +73,7 @@ def test_a_valid_list_has_a_report_without_violations(upload: Upload):
     assert "All recipients are valid" in page.text
 
 
-def test_violations_are_reported_by_line_field_and_rule(upload: Upload):
+def test_violations_are_reported_by_line_field_and_rule(upload):
     page = upload("tier,shoe_size\ngold,42\ngolf,\n,large\nsilver\n")
 
     assert "Checked 4 recipients: 1 valid, 3 invalid." in page.text
@@ -83,7 +83,7 @@ def test_violations_are_reported_by_line_field_and_rule(upload: Upload):
     assert "tier Not an allowed value 1" in page.text
 
 
-def test_the_first_100_violations_are_shown_and_all_are_counted(upload: Upload):
+def test_the_first_100_violations_are_shown_and_all_are_counted(upload):
     page = upload("tier\n" + "".join(f"x{n}\n" for n in range(250)))
 
     assert page.text.count("Use one of gold, silver.") == 100
@@ -91,7 +91,7 @@ def test_the_first_100_violations_are_shown_and_all_are_counted(upload: Upload):
     assert "tier Not an allowed value 250" in page.text
 
 
-def test_rejects_of_a_csv_file_have_a_column_of_reasons(upload: Upload):
+def test_rejects_of_a_csv_file_have_a_column_of_reasons(upload):
     response = upload("tier;shoe_size\ngold;42\ngolf;large\n", REJECTS)
 
     assert response.headers["content-type"] == "text/csv; charset=utf-8"
@@ -104,7 +104,7 @@ def test_rejects_of_a_csv_file_have_a_column_of_reasons(upload: Upload):
     )
 
 
-def test_rejects_of_json_lines_contain_the_recipient_and_the_reasons(upload: Upload):
+def test_rejects_of_json_lines_contain_the_recipient_and_the_reasons(upload):
     response = upload('{"tier": "gold"}\n{"tier": 1}\n[]\n', REJECTS, "list.jsonl")
 
     assert response.headers["content-disposition"] == 'attachment; filename="rejects.jsonl"'
@@ -114,20 +114,20 @@ def test_rejects_of_json_lines_contain_the_recipient_and_the_reasons(upload: Upl
 
 
 @pytest.mark.parametrize(("purpose", "cell"), [("spreadsheets", "'=1+1"), ("programs", "=1+1")])
-def test_rejects_for_spreadsheets_have_no_formulas(upload: Upload, purpose: str, cell: str):
+def test_rejects_for_spreadsheets_have_no_formulas(upload, purpose, cell):
     response = upload("tier\n=1+1\n", REJECTS, rejects=purpose)
 
     assert response.html.splitlines()[1].startswith(f"{cell},2,")
 
 
-def test_a_list_without_rejects_shows_its_report_instead_of_an_empty_file(upload: Upload):
+def test_a_list_without_rejects_shows_its_report_instead_of_an_empty_file(upload):
     page = upload("tier\ngold\n", REJECTS)
 
     assert "All recipients are valid" in page.text
     assert "content-disposition" not in page.headers
 
 
-def test_options_are_applied_and_stay_chosen(upload: Upload):
+def test_options_are_applied_and_stay_chosen(upload):
     content = "tier;shoe_size;city\ngold;42,5;Zürich\n".encode("cp1252")
     assert "The text is not utf-8. Set the encoding" in upload(content).text
     options = {
@@ -144,7 +144,7 @@ def test_options_are_applied_and_stay_chosen(upload: Upload):
     assert options.items() <= dict(page.form().inputs).items()
 
 
-def test_decimal_commas_are_suggested(upload: Upload):
+def test_decimal_commas_are_suggested(upload):
     page = upload("tier;shoe_size\ngold;42,5\n")
 
     assert "Check with decimal commas Download rejects" in page.text
@@ -154,7 +154,7 @@ def test_decimal_commas_are_suggested(upload: Upload):
     assert "Check with" not in upload("tier;shoe_size\ngold;large\n").text
 
 
-def test_other_dates_and_words_are_suggested(console: Console, upload: Upload):
+def test_other_dates_and_words_are_suggested(console, upload):
     console.add_field(name="Born", data_type=DataType.DATE)
     console.add_field(name="VIP", data_type=DataType.BOOLEAN)
 
@@ -164,7 +164,7 @@ def test_other_dates_and_words_are_suggested(console: Console, upload: Upload):
     assert "If other words mean true and false, enter them in the options below" in page.text
 
 
-def test_columns_that_are_no_fields_are_a_note(upload: Upload):
+def test_columns_that_are_no_fields_are_a_note(upload):
     page = upload("email,tier,teir\na@example.com,gold,x\n")
 
     assert page.status == 200
@@ -172,7 +172,7 @@ def test_columns_that_are_no_fields_are_a_note(upload: Upload):
     assert "These columns are not recipient fields: email, teir (did you mean tier?)." in page.text
 
 
-def test_damaged_texts_are_named_also_if_all_recipients_are_valid(console: Console, upload: Upload):
+def test_damaged_texts_are_named_also_if_all_recipients_are_valid(console, upload):
     console.add_field(name="Number", data_type=DataType.TEXT)
 
     page = upload("number\n1.23457E+11\n123456789012\n1.23458E+11\n")
@@ -181,7 +181,7 @@ def test_damaged_texts_are_named_also_if_all_recipients_are_valid(console: Conso
     assert "number: 2 numbers, first in line 2: A spreadsheet may have left out" in page.text
 
 
-def test_a_header_can_contain_the_names_of_an_esp(console: Console, upload: Upload):
+def test_a_header_can_contain_the_names_of_an_esp(console, upload):
     integration = console.sync_field("FNAME").origin.integration_id
 
     assert "FNAME" in upload("FNAME\nAnn\n").text
@@ -192,7 +192,7 @@ def test_a_header_can_contain_the_names_of_an_esp(console: Console, upload: Uplo
     assert "Only a CSV file can have ESP names." in json_lines.text
 
 
-def test_a_viewer_checks_lists(console: Console, upload: Upload, viewer: Browser):
+def test_a_viewer_checks_lists(console, upload, viewer):
     page = _upload_as(console, viewer)("tier\ngolf\n")
 
     assert page.status == 200
@@ -209,7 +209,7 @@ def test_a_viewer_checks_lists(console: Console, upload: Upload, viewer: Browser
     ],
     ids=["empty", "gzip", "one-line", "unknown-column"],
 )
-def test_a_list_that_can_not_be_read_shows_the_reason(upload: Upload, content: bytes, message: str):
+def test_a_list_that_can_not_be_read_shows_the_reason(upload, content, message):
     began = monotonic()
     for press in (CHECK, REJECTS):
         page = upload(content, press)
@@ -219,14 +219,14 @@ def test_a_list_that_can_not_be_read_shows_the_reason(upload: Upload, content: b
     assert monotonic() - began < 20
 
 
-def test_unknown_columns_are_named_up_to_a_limit(upload: Upload):
+def test_unknown_columns_are_named_up_to_a_limit(upload):
     page = upload(",".join(f"column{number}" for number in range(50_000)) + "\n")
 
     assert "column9 and 49,990 more" in page.text
     assert "column10" not in page.text
 
 
-def test_few_of_many_unknown_keys_are_compared_with_fields(console: Console, upload: Upload):
+def test_few_of_many_unknown_keys_are_compared_with_fields(console, upload):
     for number in range(100):
         console.add_field(name=f"Number of something {number}")
     line = json.dumps({f"nomber_of_somethin_{number}": 1 for number in range(4_900)}) + "\n"
@@ -238,7 +238,7 @@ def test_few_of_many_unknown_keys_are_compared_with_fields(console: Console, upl
     assert count_calls(closest_match, lambda: upload(line, file_name="list.jsonl")) == 20
 
 
-def test_the_name_of_the_file_is_shown_as_text(upload: Upload):
+def test_the_name_of_the_file_is_shown_as_text(upload):
     page = upload("tier\ngold\n", file_name="<script>alert(1)<\x1b\u202e" + "a" * 200 + ".csv")
 
     assert page.status == 200
@@ -260,9 +260,7 @@ def test_the_name_of_the_file_is_shown_as_text(upload: Upload):
     ],
     ids=["no-boundary", "another-boundary", "long-boundary", "incomplete", "many-parts"],
 )
-def test_a_body_that_is_no_form_is_rejected(
-    console: Console, dana: Browser, content_type: str, body: bytes
-):
+def test_a_body_that_is_no_form_is_rejected(console, dana, content_type, body):
     response = dana._send(
         "POST",
         f"{console.fields}/check",
@@ -274,7 +272,7 @@ def test_a_body_that_is_no_form_is_rejected(
     assert "The form is not well-formed." in response.text
 
 
-def test_a_file_of_10_mib_is_accepted_and_a_larger_form_gets_a_page(upload: Upload):
+def test_a_file_of_10_mib_is_accepted_and_a_larger_form_gets_a_page(upload):
     start = b"tier,comment\n"
     row = b"gold," + b"x" * 994 + b"\n"
     count = (MAX_FILE_SIZE - len(start)) // len(row)
@@ -293,9 +291,7 @@ def test_a_file_of_10_mib_is_accepted_and_a_larger_form_gets_a_page(upload: Uplo
         ({"max_seconds": 0.0}, "The check takes longer than 0 s of CPU time."),
     ],
 )
-def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
-    console: Console, dana: Browser, limit: Mapping[str, Any], reason: str
-):
+def test_a_check_that_exceeds_a_limit_ends_with_a_reason(console, dana, limit, reason):
     console.add_field(name="Tier", allowed_values=["gold", "silver"])
     pages = Pages(StaticFiles.read(), Cookies(is_secure=False), origin=None)
     limited = RecipientListCheck(console.core, pages, open_recipients, **limit)
@@ -305,7 +301,7 @@ def test_a_check_that_exceeds_a_limit_ends_with_a_reason(
     assert reason in upload("tier\n" + "x\n" * 100, REJECTS).text
 
 
-def test_a_process_checks_one_list_at_a_time(console: Console, dana: Browser):
+def test_a_process_checks_one_list_at_a_time(console, dana):
     console.add_field(name="Tier")
     is_open, may_continue = Event(), Event()
 
@@ -334,7 +330,7 @@ def test_a_process_checks_one_list_at_a_time(console: Console, dana: Browser):
     assert second("tier\ngold\n").status == 200
 
 
-def test_no_value_is_logged(upload: Upload, caplog: pytest.LogCaptureFixture):
+def test_no_value_is_logged(upload, caplog):
     with caplog.at_level(logging.DEBUG):
         upload("tier\nsecret-value\n")
         upload("tier\nsecret-value\n", REJECTS)

@@ -58,7 +58,7 @@ class TestEmailAddresses:
         "text",
         ["a@b", "dana@acme.example", "日本語@例え", 'o"h(a)r,a+x@[::1]', f"{'x' * 252}@b"],
     )
-    def test_keep_their_spelling(self, text: str) -> None:
+    def test_keep_their_spelling(self, text):
         assert str(EmailAddress(text)) == EmailAddress(f" {text}\n").text == text
 
     @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ class TestEmailAddresses:
         ],
         ids=ascii,
     )
-    def test_that_break_a_rule_are_rejected(self, text: str, rule: Rule) -> None:
+    def test_that_break_a_rule_are_rejected(self, text, rule):
         with pytest.raises(InvalidAdministrator) as rejected:
             EmailAddress(text)
         (violation,) = rejected.value.violations
@@ -95,7 +95,7 @@ class TestEmailAddresses:
         assert EmailAddress("dana@acme.examples") != DANA
 
     @given(st.text(max_size=300))
-    def test_are_one_line_that_parses_to_itself_or_rejected(self, text: str) -> None:
+    def test_are_one_line_that_parses_to_itself_or_rejected(self, text):
         try:
             email = EmailAddress(text)
         except InvalidAdministrator:
@@ -184,14 +184,14 @@ class TestPasswords:
             ("1qaz2wsx3edc", Rule.RESERVED),
         ],
     )
-    def test_that_break_a_rule_are_rejected(self, password: str, rule: Rule) -> None:
+    def test_that_break_a_rule_are_rejected(self, password, rule):
         with pytest.raises(InvalidAdministrator) as rejected:
             require_password(password, DANA, is_guessable=guessable)
         (violation,) = rejected.value.violations
         assert (violation.rule, violation.path) == (rule, ("password",))
 
     @pytest.mark.parametrize("password", ["x" * 12, "x" * 1_024, " a b c d e f ", "😀" * 12])
-    def test_may_be_anything_else(self, password: str) -> None:
+    def test_may_be_anything_else(self, password):
         assert require_password(password, DANA, is_guessable=guessable) == password
 
     def test_are_the_same_in_every_normal_form(self) -> None:
@@ -248,7 +248,7 @@ class TestTokens:
     @pytest.mark.parametrize(
         "text", ["", "x" * 42, "x" * 44, "x" * 42 + "=", "x" * 42 + "\n", "ö" * 43, "x" * 43 + "\n"]
     )
-    def test_of_another_format_are_rejected(self, text: str) -> None:
+    def test_of_another_format_are_rejected(self, text):
         assert SecretToken.parse(text) is None
 
     def test_are_not_shown(self) -> None:
@@ -259,7 +259,7 @@ class TestTokens:
 @pytest.mark.parametrize(
     ("seconds", "wait"), [(1, "1 minute."), (60, "1 minute."), (61, "2 minutes.")]
 )
-def test_a_throttled_sign_in_names_the_minutes_to_wait(seconds: int, wait: str) -> None:
+def test_a_throttled_sign_in_names_the_minutes_to_wait(seconds, wait):
     error = SignInThrottled(seconds)
     assert error.retry_after == seconds
     assert str(error) == f"Too many sign-in attempts. Try again in {wait}"

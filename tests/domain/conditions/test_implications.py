@@ -25,7 +25,7 @@ from recipient_fields.domain.conditions.evaluation import keys_set_if
         ("not (a is not set or b != 3)", "ab", ""),
     ],
 )
-def test_a_condition_implies_values(condition: str, if_true: str, if_false: str) -> None:
+def test_a_condition_implies_values(condition, if_true, if_false):
     parsed = parse_condition(condition)
     assert keys_set_if(parsed, holds=True) == set(if_true)
     assert keys_set_if(parsed, holds=False) == set(if_false)

@@ -34,7 +34,7 @@ from recipient_fields.domain.content.surfaces import find_surface
         ('{{recipient.a | default: "1 < 2"}} {{! <p> }}', Surface.TEXT),
     ],
 )
-def test_content_with_an_html_tag_is_html(source: str, surface: Surface) -> None:
+def test_content_with_an_html_tag_is_html(source, surface):
     assert find_surface(parse_content(source)) is surface
 
 

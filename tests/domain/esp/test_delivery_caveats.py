@@ -57,7 +57,7 @@ MISSING = WarningCode.MISSING_VALUE_STOPS
         (f"{{{{#if recipient.name is set or recipient.vip}}}}{NAME}{{{{/if}}}}", [47]),
     ],
 )
-def test_customer_io_needs_a_value_or_a_guard(source: str, places: list[int], exported) -> None:
+def test_customer_io_needs_a_value_or_a_guard(source, places, exported):
     assert columns(exported(Esp("customerio"), source), MISSING) == places
     assert columns(exported(Esp("braze"), source), MISSING) == []
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from attrs import evolve
 
@@ -15,15 +12,12 @@ from recipient_fields.domain import (
     InsertionCode,
     IntegrationId,
     MemberChange,
-    RecipientField,
     changed_members,
     sync_channel,
 )
 
-MakeField = Callable[..., RecipientField]
 
-
-def test_equal_fields_differ_in_no_member(make_field: MakeField) -> None:
+def test_equal_fields_differ_in_no_member(make_field):
     field = make_field()
     later = evolve(field, updated_at=field.updated_at + MILLISECOND, version=2)
 
@@ -31,7 +25,7 @@ def test_equal_fields_differ_in_no_member(make_field: MakeField) -> None:
     assert changed_members(None, None) == ()
 
 
-def test_each_changed_member_has_its_value_before_and_after(make_field: MakeField) -> None:
+def test_each_changed_member_has_its_value_before_and_after(make_field):
     before = make_field(allowed_values=["gold", "silver"], custom_insertion_code="a")
     after = make_field(
         name="Given name", allowed_values=["silver", "bronze"], insertable=False, key="first_name"
@@ -63,9 +57,7 @@ def test_each_changed_member_has_its_value_before_and_after(make_field: MakeFiel
         (["a"], None, ("a",), ()),
     ],
 )
-def test_a_changed_list_has_its_removed_and_added_values(
-    make_field: MakeField, before: Any, after: Any, removed: object, added: object
-) -> None:
+def test_a_changed_list_has_its_removed_and_added_values(make_field, before, after, removed, added):
     old, new = make_field(allowed_values=before), make_field(allowed_values=after)
 
     (change,) = changed_members(old, new)
@@ -74,7 +66,7 @@ def test_a_changed_list_has_its_removed_and_added_values(
     assert (change.removed, change.added) == (removed, added)
 
 
-def test_a_sync_can_change_the_data_type(make_field: MakeField) -> None:
+def test_a_sync_can_change_the_data_type(make_field):
     before = make_field(allowed_values=["1"])
     after = evolve(
         before, data_type=DataType.NUMBER, allowed_values=AllowedValues(DataType.NUMBER, [1])
@@ -86,9 +78,7 @@ def test_a_sync_can_change_the_data_type(make_field: MakeField) -> None:
     )
 
 
-def test_a_created_or_deleted_field_has_all_members_that_are_not_null(
-    make_field: MakeField,
-) -> None:
+def test_a_created_or_deleted_field_has_all_members_that_are_not_null(make_field):
     field = evolve(
         make_field(sync_channel(IntegrationId(7))), custom_insertion_code=InsertionCode("*|F|*")
     )

@@ -44,12 +44,12 @@ def a_field(key: str, name: str, by: Channel = API) -> RecipientField:
         (" \n", ""),
     ],
 )
-def test_the_title_of_a_column_is_the_name_of_its_field(title: str, name: str) -> None:
+def test_the_title_of_a_column_is_the_name_of_its_field(title, name):
     assert clean_line(title) == name
 
 
 @given(st.text())
-def test_the_name_of_a_column_is_valid_and_does_not_change(title: str) -> None:
+def test_the_name_of_a_column_is_valid_and_does_not_change(title):
     name = clean_line(title)
     assert clean_line(name) == name
     if name:
@@ -67,7 +67,7 @@ def test_the_name_of_a_column_is_valid_and_does_not_change(title: str) -> None:
         (["x" * 70, "X" * 70], ["x" * 63, "x" * 58 + "_2"]),
     ],
 )
-def test_keys_are_derived_from_the_titles(columns: list[str], keys: list[str]) -> None:
+def test_keys_are_derived_from_the_titles(columns, keys):
     assert propose_keys(columns) == dict(zip(columns, keys, strict=True))
 
 
@@ -76,7 +76,7 @@ def test_a_key_that_is_taken_is_not_proposed() -> None:
 
 
 @given(titles, st.sets(st.sampled_from(["a", "a_2", "field_1", "a1"])))
-def test_proposed_keys_are_valid_and_different(columns: list[str], taken: set[str]) -> None:
+def test_proposed_keys_are_valid_and_different(columns, taken):
     keys = propose_keys(columns, taken)
     assert list(keys) == columns
     assert all(isinstance(key, FieldKey) for key in keys.values())
@@ -94,7 +94,7 @@ def test_a_column_is_matched_by_the_key_and_then_by_the_name_of_a_field() -> Non
 
 @pytest.mark.parametrize("title", ["Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"])
 @pytest.mark.parametrize("name", ["Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"])
-def test_the_same_letters_in_another_form_of_unicode_match(title: str, name: str) -> None:
+def test_the_same_letters_in_another_form_of_unicode_match(title, name):
     fields = [a_field("size", "Size")]
     assert match_columns([title], fields, esp_names={name: "size"}) == {title: "size"}
     assert match_columns([title], [a_field("size", name)]) == {title: "size"}

@@ -67,9 +67,7 @@ def allowed(proposed: ProposedField) -> object:
         (["", ""], DataType.TEXT, (Doubt.EMPTY,)),
     ],
 )
-def test_a_column_of_texts_has_the_type_that_accepts_them_all(
-    texts: list[str], data_type: DataType, doubts: tuple[Doubt, ...]
-) -> None:
+def test_a_column_of_texts_has_the_type_that_accepts_them_all(texts, data_type, doubts):
     proposed = propose(*texts)
     assert (proposed.draft.data_type, proposed.doubts) == (data_type, doubts)
 
@@ -97,9 +95,7 @@ def test_numbers_can_have_decimal_commas() -> None:
         ([None], DataType.TEXT, (Doubt.EMPTY,)),
     ],
 )
-def test_a_column_of_values_has_the_type_that_accepts_them_all(
-    values: list[object], data_type: DataType, doubts: tuple[Doubt, ...]
-) -> None:
+def test_a_column_of_values_has_the_type_that_accepts_them_all(values, data_type, doubts):
     proposed = propose(*values, mark=None)
     assert (proposed.draft.data_type, proposed.doubts) == (data_type, doubts)
 
@@ -118,9 +114,7 @@ def test_a_column_of_values_has_the_type_that_accepts_them_all(
         (["x" * 256, "y"] * 3, None),
     ],
 )
-def test_a_few_texts_that_repeat_are_the_allowed_values(
-    texts: list[str], values: tuple[str, ...] | None
-) -> None:
+def test_a_few_texts_that_repeat_are_the_allowed_values(texts, values):
     proposed = propose(*texts)
     assert (allowed(proposed), proposed.doubts) == (values, ())
 
@@ -148,13 +142,7 @@ def test_a_few_texts_that_repeat_are_the_allowed_values(
         (["o\u0308", "\u00f6"], "text", [], {"decomposed": (1,)}, ()),
     ],
 )
-def test_forms_that_other_programs_write_are_found(
-    texts: list[str],
-    data_type: str,
-    doubts: list[str],
-    forms: dict[str, tuple[int, ...]],
-    date_formats: tuple[str, ...],
-) -> None:
+def test_forms_that_other_programs_write_are_found(texts, data_type, doubts, forms, date_formats):
     proposed = propose(*texts)
     assert proposed.draft.data_type is DataType(data_type)
     assert [each.value for each in proposed.doubts] == doubts
@@ -181,7 +169,7 @@ def test_the_number_of_allowed_values_can_be_limited() -> None:
 
 
 @pytest.mark.parametrize("text", ["gold ", "two\nlines", " "])
-def test_texts_that_can_not_be_allowed_values_are_a_doubt(text: str) -> None:
+def test_texts_that_can_not_be_allowed_values_are_a_doubt(text):
     proposed = propose(*["gold", text] * 3)
     assert (allowed(proposed), proposed.doubts) == (None, (Doubt.UNLISTED,))
 
@@ -198,9 +186,7 @@ def test_texts_that_can_not_be_allowed_values_are_a_doubt(text: str) -> None:
         (["2026-11-20", "2026-11-21", "today"], DataType.DATE, (3,)),
     ],
 )
-def test_a_few_texts_that_another_type_rejects_are_exceptions(
-    texts: list[str], intended_type: DataType | None, exceptions: tuple[int, ...]
-) -> None:
+def test_a_few_texts_that_another_type_rejects_are_exceptions(texts, intended_type, exceptions):
     proposed = propose(*texts)
     assert proposed.draft.data_type is DataType.TEXT
     assert (proposed.intended_type, proposed.exceptions) == (intended_type, exceptions)
@@ -215,9 +201,7 @@ def test_a_few_texts_that_another_type_rejects_are_exceptions(
         (["2026-11-20", "2026-11-21", "today"], DataType.DATE, (3,)),
     ],
 )
-def test_a_few_values_that_another_type_rejects_are_exceptions(
-    values: list[object], intended_type: DataType | None, exceptions: tuple[int, ...]
-) -> None:
+def test_a_few_values_that_another_type_rejects_are_exceptions(values, intended_type, exceptions):
     proposed = propose(*values, mark=None)
     assert (proposed.intended_type, proposed.exceptions) == (intended_type, exceptions)
 

@@ -66,9 +66,7 @@ SCHEMA = RecipientSchema.of(FIELDS)
         ("subscribed", None, None),
     ],
 )
-def test_a_permitted_value_is_returned_in_canonical_form(
-    key: str, value: object, canonical: object
-) -> None:
+def test_a_permitted_value_is_returned_in_canonical_form(key, value, canonical):
     checked = SCHEMA.check({key: value})
     assert checked == CheckedRecipient({key: canonical})
     assert type(checked.values[key]) is type(canonical)
@@ -119,9 +117,7 @@ def test_a_permitted_value_is_returned_in_canonical_form(
         ("event", "2026-11-20T09:15:00.001Z", Rule.UNKNOWN_VALUE, None),
     ],
 )
-def test_a_value_that_breaks_a_rule_is_a_violation_at_its_key(
-    key: str, value: object, rule: Rule, message: str | None
-) -> None:
+def test_a_value_that_breaks_a_rule_is_a_violation_at_its_key(key, value, rule, message):
     checked = SCHEMA.check({key: value})
     assert checked.values == {}
     (violation,) = checked.violations
@@ -187,9 +183,7 @@ def test_many_allowed_values_are_counted_instead_of_listed() -> None:
         (["a" * 201], "Use the allowed value of the field."),
     ],
 )
-def test_long_allowed_values_are_counted_instead_of_listed(
-    allowed: list[object], message: str
-) -> None:
+def test_long_allowed_values_are_counted_instead_of_listed(allowed, message):
     schema = RecipientSchema.of([a_field("country", DataType.TEXT, allowed)])
     (violation,) = schema.check({"country": "x"}).violations
     assert violation.message == message

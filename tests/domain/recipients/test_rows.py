@@ -68,16 +68,12 @@ def require_same_violations(
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("mark", [".", ","])
 @pytest.mark.parametrize("additional", [False, True])
-def test_a_text_has_the_same_violation_in_a_row(
-    key: str, mark: DecimalMark, additional: bool
-) -> None:
+def test_a_text_has_the_same_violation_in_a_row(key, mark, additional):
     require_same_violations([key], [[text] for text in EXAMPLES], mark, additional=additional)
 
 
 @given(st.lists(st.tuples(*(texts for _ in KEYS)), max_size=5), marks, st.booleans())
-def test_a_row_has_the_violations_of_its_texts(
-    rows: list[tuple[str, ...]], mark: DecimalMark, additional: bool
-) -> None:
+def test_a_row_has_the_violations_of_its_texts(rows, mark, additional):
     require_same_violations(KEYS, rows, mark, additional=additional)
 
 
@@ -88,7 +84,7 @@ def test_suggestions_can_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("row", [("gold",), ("", "gold", "3")])
-def test_a_row_has_one_text_for_each_key(row: tuple[str, ...]) -> None:
+def test_a_row_has_one_text_for_each_key(row):
     checked = RecipientRows(RecipientTexts(RecipientSchema.of(FIELDS)), ("tier", "size"))
     with pytest.raises(ValueError, match="zip"):
         checked.violations(row)

@@ -52,14 +52,12 @@ def check_with(formats: TextFormats, data_type: DataType, text: str) -> CheckedR
         (DataType.DATE, "2026-11-20", "2026-11-20"),
     ],
 )
-def test_a_text_is_converted_to_the_type_of_its_field(
-    data_type: DataType, text: str, value: object
-) -> None:
+def test_a_text_is_converted_to_the_type_of_its_field(data_type, text, value):
     assert check_one(data_type, text) == CheckedRecipient({"value": value})
 
 
 @pytest.mark.parametrize("text", ["1,5", "007", "+1", " 1", "1 ", "NaN", "٣", "0x1", "9" * 5000])
-def test_other_texts_are_no_numbers(text: str) -> None:
+def test_other_texts_are_no_numbers(text):
     violation = Violation(
         Rule.TYPE, "Write a number like 1234.5, without thousands separators.", ("value",)
     )
@@ -81,7 +79,7 @@ def test_numbers_can_have_decimal_commas() -> None:
         ("YYYY-MM-DD", "2026-11-05"),
     ],
 )
-def test_dates_can_have_another_format(date_format: str, text: str) -> None:
+def test_dates_can_have_another_format(date_format, text):
     checked = check_with(TextFormats(date_format=date_format), DataType.DATE, text)
     assert checked.values == {"value": "2026-11-05"}
 
@@ -90,7 +88,7 @@ def test_dates_can_have_another_format(date_format: str, text: str) -> None:
     "text",
     ["5.11.2026", "05/11/2026", "05.11.2026 "],
 )
-def test_other_texts_are_no_dates(text: str) -> None:
+def test_other_texts_are_no_dates(text):
     checked = check_with(TextFormats(date_format="DD.MM.YYYY"), DataType.DATE, text)
     violation = Violation(Rule.FORMAT, "Write a date like 20.11.2026.", ("value",))
     assert checked.violations == (violation,)
@@ -126,7 +124,7 @@ def test_booleans_can_be_other_words() -> None:
     ],
     ids=str,
 )
-def test_formats_that_can_not_be_read_are_rejected(formats: dict[str, Any]) -> None:
+def test_formats_that_can_not_be_read_are_rejected(formats):
     with pytest.raises(InvalidInput):
         TextFormats(**formats)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -54,7 +53,7 @@ def synced(
     return integration.id
 
 
-def test_the_response_has_the_code(reader: Api):
+def test_the_response_has_the_code(reader):
     response = compile_condition(reader, GOLD)
     assert response.status == 200
     assert response.json == {
@@ -66,7 +65,7 @@ def test_the_response_has_the_code(reader: Api):
     }
 
 
-def test_a_caveat_has_a_kind_a_code_and_the_places_of_its_comparisons(reader: Api, api: Api):
+def test_a_caveat_has_a_kind_a_code_and_the_places_of_its_comparisons(reader, api):
     api.put("plan", {"name": "Plan", "data_type": "text", "custom_value_expression": "@plan"})
     response = compile_condition(reader, 'plan = "a"\nor plan in ("b", "c")', esp="sfmc")
     assert response.json["warnings"] == [
@@ -88,7 +87,7 @@ def test_a_caveat_has_a_kind_a_code_and_the_places_of_its_comparisons(reader: Ap
     ]
 
 
-def test_a_caveat_of_a_tree_has_no_place(reader: Api, api: Api):
+def test_a_caveat_of_a_tree_has_no_place(reader, api):
     api.put("plan", {"name": "Plan", "data_type": "text", "custom_value_expression": "@plan"})
     tree = {"field": "plan", "op": "eq", "value": "a"}
     warnings = compile_condition(reader, tree, esp="sfmc").json["warnings"]
@@ -98,19 +97,17 @@ def test_a_caveat_of_a_tree_has_no_place(reader: Api, api: Api):
     }
 
 
-def test_a_tree_means_the_same_as_its_text(reader: Api):
+def test_a_tree_means_the_same_as_its_text(reader):
     tree = {"not": {"field": "loyalty_tier", "op": "eq", "value": "gold"}}
     assert compile_condition(reader, tree).json == compile_condition(reader, f"not {GOLD}").json
 
 
-def test_else_can_be_omitted(reader: Api):
+def test_else_can_be_omitted(reader):
     response = compile_condition(reader, GOLD, **{"else": OMITTED})
     assert response.json["code"].endswith(" %}A{% endif %}")
 
 
-def test_synced_fields_of_the_only_integration_can_be_used(
-    reader: Api, bakery: OrganizationId, integrations: IntegrationService
-):
+def test_synced_fields_of_the_only_integration_can_be_used(reader, bakery, integrations):
     only = synced(integrations, bakery, "Emails")
     by_esp = compile_condition(reader, 'plan = "pro"')
     by_id = compile_condition(reader, 'plan = "pro"', esp=OMITTED, integration_id=only)
@@ -118,16 +115,14 @@ def test_synced_fields_of_the_only_integration_can_be_used(
     assert by_esp.json == by_id.json
 
 
-def test_one_of_several_integrations_must_be_chosen(
-    reader: Api, bakery: OrganizationId, integrations: IntegrationService
-):
+def test_one_of_several_integrations_must_be_chosen(reader, bakery, integrations):
     first, _ = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
     assert compile_condition(reader, GOLD).violations == ["/integration_id: required"]
     assert compile_condition(reader, GOLD, esp=OMITTED, integration_id=first).status == 200
 
 
 def test_the_key_of_a_field_of_another_integration_means_its_counterpart(
-    reader: Api, bakery: OrganizationId, integrations: IntegrationService
+    reader, bakery, integrations
 ):
     first, second = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
     response = compile_condition(reader, "plan is set", esp=OMITTED, integration_id=second)
@@ -136,9 +131,7 @@ def test_the_key_of_a_field_of_another_integration_means_its_counterpart(
     assert response.json["code"] == other.json["code"]
 
 
-def test_an_integration_of_another_organization_does_not_exist(
-    reader: Api, harness: Harness, integrations: IntegrationService
-):
+def test_an_integration_of_another_organization_does_not_exist(reader, harness, integrations):
     theirs = synced(integrations, harness.organization("Brewery"), "Emails")
     response = compile_condition(reader, GOLD, esp=OMITTED, integration_id=theirs)
     assert response.violations == ["/integration_id: unknown_value"]
@@ -157,13 +150,11 @@ def test_an_integration_of_another_organization_does_not_exist(
         (3, ["/condition: type"]),
     ],
 )
-def test_all_violations_of_a_condition_have_pointers(
-    reader: Api, condition: object, violations: list[str]
-):
+def test_all_violations_of_a_condition_have_pointers(reader, condition, violations):
     assert compile_condition(reader, condition).violations == violations
 
 
-def test_a_violation_in_text_has_its_line_and_column(reader: Api):
+def test_a_violation_in_text_has_its_line_and_column(reader):
     error = compile_condition(reader, 'loyalty_tier = "gold"\nand loyalty_tier = 3').error
     assert error["details"][0]["message"].startswith("Line 2, column 20: ")
 
@@ -183,16 +174,16 @@ def test_a_violation_in_text_has_its_line_and_column(reader: Api):
         *(({member: None}, f"/{member}: type") for member in MEMBERS),
     ],
 )
-def test_invalid_members_are_reported(reader: Api, members: dict[str, Any], violation: str):
+def test_invalid_members_are_reported(reader, members, violation):
     assert compile_condition(reader, **{"condition": GOLD, **members}).violations == [violation]
 
 
-def test_a_misspelled_esp_has_a_suggestion(reader: Api):
+def test_a_misspelled_esp_has_a_suggestion(reader):
     (detail,) = compile_condition(reader, GOLD, esp="brase").error["details"]
     assert detail["suggestion"] == "braze"
 
 
-def test_a_refusal_states_the_reason(reader: Api, api: Api):
+def test_a_refusal_states_the_reason(reader, api):
     api.put("plan", {"name": "Plan", "data_type": "text", "custom_insertion_code": "static"})
     response = compile_condition(reader, 'plan = "pro"')
     assert response.status_and_code == (422, "not_expressible")
@@ -206,9 +197,7 @@ def test_a_refusal_states_the_reason(reader: Api, api: Api):
     assert response.error["message"] == reason
 
 
-def test_mistakes_are_rejected_and_caveats_if_strict_is_true(
-    reader: Api, bakery: OrganizationId, integrations: IntegrationService
-):
+def test_mistakes_are_rejected_and_caveats_if_strict_is_true(reader, bakery, integrations):
     salesforce = integrations.create_integration(bakery, esp=Esp("sfmc"), name="Main")
     integrations.sync_fields(
         bakery, salesforce.id, [EspField(name="Plan", data_type=DataType.TEXT)]
@@ -231,7 +220,7 @@ def test_mistakes_are_rejected_and_caveats_if_strict_is_true(
     assert (warning["kind"], warning["code"]) == ("mistake", "missing_name")
 
 
-def test_a_body_has_at_most_64_kib(reader: Api):
+def test_a_body_has_at_most_64_kib(reader):
     condition = GOLD.ljust(64 * 1024)
     response = compile_condition(reader, condition)
     assert response.status_and_code == (413, "payload_too_large")

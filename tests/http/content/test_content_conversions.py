@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.domain import OrganizationId
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import SetName
 
 from ..api import CONTENT_CONVERSIONS, Api, compact
-from ..conftest import Harness
 
 STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
 
@@ -39,7 +37,7 @@ def details(api: Api, **members: object) -> list[tuple[str, str]]:
     return [(each["pointer"], each["code"]) for each in response.json["error"]["details"]]
 
 
-def test_a_template_is_converted_and_what_stays_is_listed(api: Api):
+def test_a_template_is_converted_and_what_stays_is_listed(api):
     document = convert(api, "{{ person.loyalty_tier }}\n{{ feeds.a }}")
 
     assert document["content"] == "{{custom_attribute.${loyalty_tier}}}\n{{ feeds.a }}"
@@ -48,9 +46,7 @@ def test_a_template_is_converted_and_what_stays_is_listed(api: Api):
     assert [each["key"] for each in document["fields"]] == ["loyalty_tier"]
 
 
-def test_the_names_are_those_at_both_integrations(
-    api: Api, harness: Harness, bakery: OrganizationId
-):
+def test_the_names_are_those_at_both_integrations(api, harness, bakery):
     ids = []
     for esp, name in (("klaviyo", "TIER"), ("braze", "Loyalty")):
         created = harness.core.integrations.create_integration(bakery, esp=Esp(esp), name=esp)
@@ -62,7 +58,7 @@ def test_the_names_are_those_at_both_integrations(
     assert document["content"] == "{{custom_attribute.${Loyalty}}}"
 
 
-def test_a_template_becomes_content(api: Api):
+def test_a_template_becomes_content(api):
     document = convert(
         api, "{{ person.x|default:'y' }}", to="portable", names={"x": "loyalty_tier", "z": "tier"}
     )
@@ -71,7 +67,7 @@ def test_a_template_becomes_content(api: Api):
     assert document["unused_names"] == ["z"]
 
 
-def test_event_data_and_bare_names_are_read_as_the_options_say(api: Api):
+def test_event_data_and_bare_names_are_read_as_the_options_say(api):
     document = convert(
         api,
         "{{total}}",
@@ -83,7 +79,7 @@ def test_event_data_and_bare_names_are_read_as_the_options_say(api: Api):
     assert document["content"] == "{{event_properties.${total}}}"
 
 
-def test_all_violations_are_reported(api: Api):
+def test_all_violations_are_reported(api):
     assert details(api, **{"from": None}, to={"esp": "x"}, exact=1) == [
         ("/from", "required"),
         ("/exact", "type"),
@@ -108,7 +104,7 @@ def test_all_violations_are_reported(api: Api):
     assert details(api, content="*|FNAME|*") == [("/content", "not_applicable")]
 
 
-def test_another_name_of_an_esp_has_a_suggestion(api: Api):
+def test_another_name_of_an_esp_has_a_suggestion(api):
     body = {"content": "a", "from": KLAVIYO, "to": {"esp": "salesforce"}}
 
     response = api.send("POST", CONTENT_CONVERSIONS, compact(body))
@@ -117,12 +113,12 @@ def test_another_name_of_an_esp_has_a_suggestion(api: Api):
     assert (detail["pointer"], detail["suggestion"]) == ("/to/esp", "sfmc")
 
 
-def test_strict_rejects_caveats_and_tags_by_hand(api: Api):
+def test_strict_rejects_caveats_and_tags_by_hand(api):
     assert details(api, content="\n{{ feeds.a }}", strict=True) == [("/content", "not_applicable")]
     assert convert(api, "a", strict=True)["by_hand"] == []
 
 
-def test_an_integration_of_another_organization_is_unknown(api: Api):
+def test_an_integration_of_another_organization_is_unknown(api):
     body = {"content": "a", "from": {"integration_id": 9}, "to": BRAZE}
 
     response = api.send("POST", CONTENT_CONVERSIONS, compact(body))

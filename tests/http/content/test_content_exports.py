@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from recipient_fields.application import IntegrationService
-from recipient_fields.domain import DataType, OrganizationId
+from recipient_fields.domain import DataType
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
@@ -44,7 +43,7 @@ def integrations(harness: Harness) -> IntegrationService:
     return harness.core.integrations
 
 
-def test_the_response_has_the_content_and_the_keys_of_the_fields(reader: Api):
+def test_the_response_has_the_content_and_the_keys_of_the_fields(reader):
     response = export(reader, f'{GREETING}{{{{#if recipient.loyalty_tier = "gold"}}}}!{{{{/if}}}}')
     assert response.status == 200
     assert response.json == {
@@ -59,16 +58,14 @@ def test_the_response_has_the_content_and_the_keys_of_the_fields(reader: Api):
     }
 
 
-def test_the_response_names_the_surface(reader: Api):
+def test_the_response_names_the_surface(reader):
     assert export(reader, f"<p>{GREETING}</p>").json["surface"] == "html"
     assert export(reader, GREETING, surface="subject").json["surface"] == "subject"
     response = export(reader, GREETING, surface="body")
     assert response.violations == ["/surface: unknown_value"]
 
 
-def test_a_key_means_the_field_of_the_integration(
-    reader: Api, bakery: OrganizationId, integrations: IntegrationService
-):
+def test_a_key_means_the_field_of_the_integration(reader, bakery, integrations):
     for name in ("Emails", "Messages"):
         integration = integrations.create_integration(bakery, esp=Esp("braze"), name=name)
         fields = [EspField(name="Plan", data_type=DataType.TEXT)]
@@ -79,7 +76,7 @@ def test_a_key_means_the_field_of_the_integration(
     assert export(reader, "Hello").violations == ["/integration_id: required"]
 
 
-def test_warnings_have_a_line_and_a_column(reader: Api):
+def test_warnings_have_a_line_and_a_column(reader):
     response = export(reader, "Dear\n {{recipients.loyalty_tier}}", strict=False)
     assert response.json["content"] == "Dear\n {{recipients.loyalty_tier}}"
     (warning,) = response.json["warnings"]
@@ -93,7 +90,7 @@ def test_warnings_have_a_line_and_a_column(reader: Api):
     }
 
 
-def test_blanks_and_comments_are_no_part_of_the_email(reader: Api):
+def test_blanks_and_comments_are_no_part_of_the_email(reader):
     content = "{{!-- For gold. --~}}\nTier: {{ recipient.loyalty_tier }}\n\n{{~! End }}\n"
     response = export(reader, content, strict=True)
     assert response.json["content"] == "Tier: {{custom_attribute.${loyalty_tier}}}\n"
@@ -103,7 +100,7 @@ def test_blanks_and_comments_are_no_part_of_the_email(reader: Api):
     assert detail["message"].endswith("This comment has no end. Write `}}` after it.")
 
 
-def test_a_filter_changes_the_value(reader: Api):
+def test_a_filter_changes_the_value(reader):
     content = '{{recipient.loyalty_tier | lower | default: "none"}}'
     response = export(reader, content)
     shown = "{{custom_attribute.${loyalty_tier} | downcase}}{% else %}none{% endif %}"
@@ -118,7 +115,7 @@ def test_a_filter_changes_the_value(reader: Api):
     assert detail["suggestion"] == "upper"
 
 
-def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
+def test_a_caveat_is_reported_once_with_its_other_places(reader):
     content = "{{a}} {{a}}\n{{recipients.x}} {{a}}"
     first, second = export(reader, content, strict=False).json["warnings"]
     assert first == {
@@ -132,7 +129,7 @@ def test_a_caveat_is_reported_once_with_its_other_places(reader: Api):
     assert (second["kind"], second["line"], second["places"]) == ("mistake", 2, [])
 
 
-def test_literals_stay_without_a_warning(reader: Api):
+def test_literals_stay_without_a_warning(reader):
     content = "*|FNAME|* {{ mirror }}"
     assert len(export(reader, content).violations) == 2
     literals = ["*|FNAME|*", "{{ mirror }}"]
@@ -143,7 +140,7 @@ def test_literals_stay_without_a_warning(reader: Api):
     assert export(reader, content, literals=["x"] * 101).violations == ["/literals: too_many_items"]
 
 
-def test_a_reference_has_a_maximum_number_of_filters(reader: Api):
+def test_a_reference_has_a_maximum_number_of_filters(reader):
     filters = " | upper" * 8
     assert export(reader, f"{{{{recipient.loyalty_tier{filters}}}}}", esp="klaviyo").status == 200
     response = export(reader, f"a\n{{{{recipient.loyalty_tier{filters} | lower}}}}", esp="klaviyo")
@@ -155,7 +152,7 @@ def test_a_reference_has_a_maximum_number_of_filters(reader: Api):
 @pytest.mark.parametrize(
     ("opening", "closing"), [("{{ ", "}}"), ("{% if ", "%}"), ("{{{ ", "}}}"), ("{{#each ", "}}")]
 )
-def test_a_tag_in_braces_has_a_maximum_length(reader: Api, opening: str, closing: str):
+def test_a_tag_in_braces_has_a_maximum_length(reader, opening, closing):
     longest = opening + "a" * (10_000 - len(opening) - len(closing)) + closing
     too_long = f"b {opening} {longest[len(opening) :]}"
     assert export(reader, longest, strict=False).status == 200
@@ -167,14 +164,12 @@ def test_a_tag_in_braces_has_a_maximum_length(reader: Api, opening: str, closing
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("%%[ ", "]%%"), ("{# ", "#}")])
-def test_code_of_salesforce_and_comments_have_no_maximum_length(
-    reader: Api, opening: str, closing: str
-):
+def test_code_of_salesforce_and_comments_have_no_maximum_length(reader, opening, closing):
     content = opening + "b " * 10_000 + closing
     assert export(reader, content, strict=False).status == 200
 
 
-def test_content_above_64_kib_needs_a_slot(harness: Harness, bakery: OrganizationId):
+def test_content_above_64_kib_needs_a_slot(harness, bakery):
     heavy = HeavyRequests()
     client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
     much, little = "x" * 65_536, "x" * 65_000
@@ -185,20 +180,20 @@ def test_content_above_64_kib_needs_a_slot(harness: Harness, bakery: Organizatio
     assert export(client, much).status == 200
 
 
-def test_each_mistake_is_reported_at_its_own_place(reader: Api):
+def test_each_mistake_is_reported_at_its_own_place(reader):
     content = "{{recipients.x}}  {{recipients.x}}"
     warnings = export(reader, content, strict=False).json["warnings"]
     assert [(each["column"], each["places"]) for each in warnings] == [(1, []), (19, [])]
 
 
-def test_a_strict_export_rejects_each_place_of_mistakes_and_caveats(reader: Api):
+def test_a_strict_export_rejects_each_place_of_mistakes_and_caveats(reader):
     response = export(reader, "*|A|* *|A|*\n {{recipients.loyalty_tier}}", strict=True)
     places = [(each["pointer"], each["line"], each["column"]) for each in response.error["details"]]
     assert places == [("/content", 1, 1), ("/content", 1, 7), ("/content", 2, 2)]
 
 
 @pytest.mark.parametrize("strict", [{}, {"strict": "mistakes"}], ids=["default", "mistakes"])
-def test_mistakes_are_violations_and_caveats_are_not(reader: Api, strict: dict[str, str]):
+def test_mistakes_are_violations_and_caveats_are_not(reader, strict):
     response = export(reader, "{{a}}\n {{recipients.loyalty_tier}} *|FNAME|*", **strict)
     assert response.status_and_code == (422, "validation_failed")
     places = [(each["pointer"], each["line"], each["column"]) for each in response.error["details"]]
@@ -207,7 +202,7 @@ def test_mistakes_are_violations_and_caveats_are_not(reader: Api, strict: dict[s
     assert warning["kind"] == "caveat"
 
 
-def test_mistakes_are_listed_with_unknown_fields(reader: Api):
+def test_mistakes_are_listed_with_unknown_fields(reader):
     response = export(reader, "{{recipient.loyalty_teir}} {{recipients.loyalty_tier}}")
     details = response.error["details"]
     assert [(each["column"], each["code"]) for each in details] == [
@@ -235,9 +230,7 @@ def test_mistakes_are_listed_with_unknown_fields(reader: Api):
         "too long",
     ],
 )
-def test_all_violations_of_content_have_their_places(
-    reader: Api, content: str, places: list[tuple[int, int]]
-):
+def test_all_violations_of_content_have_their_places(reader, content, places):
     response = export(reader, content)
     assert response.status_and_code == (422, "validation_failed")
     details = response.error["details"]
@@ -245,7 +238,7 @@ def test_all_violations_of_content_have_their_places(
     assert [(detail["line"], detail["column"]) for detail in details] == places
 
 
-def test_an_unknown_field_has_a_suggestion(reader: Api):
+def test_an_unknown_field_has_a_suggestion(reader):
     (detail,) = export(reader, "{{recipient.loyalty_teir}}").error["details"]
     assert detail["suggestion"] == "loyalty_tier"
 
@@ -266,17 +259,17 @@ def test_an_unknown_field_has_a_suggestion(reader: Api):
         *(({member: None}, f"/{member}: type") for member in MEMBERS),
     ],
 )
-def test_invalid_members_are_reported(reader: Api, members: dict[str, Any], violation: str):
+def test_invalid_members_are_reported(reader, members, violation):
     assert export(reader, **{"content": GREETING, **members}).violations == [violation]
 
 
-def test_content_has_up_to_1_000_000_characters_of_any_script(reader: Api):
+def test_content_has_up_to_1_000_000_characters_of_any_script(reader):
     content = "字" * 1_000_000
     response = reader.send("POST", CONTENT_EXPORTS, compact({"content": content, "esp": "braze"}))
     assert response.json["content"] == content
 
 
-def test_a_body_has_at_most_4_mib(reader: Api):
+def test_a_body_has_at_most_4_mib(reader):
     body = json.dumps({"content": GREETING, "esp": "braze"})
     limit = 4 * 1024 * 1024
     assert reader.send("POST", CONTENT_EXPORTS, body.ljust(limit)).status == 200

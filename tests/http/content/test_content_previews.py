@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recipient_fields.domain import OrganizationId
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
 from ..api import CONTENT_PREVIEWS, RECIPIENT_CHECKS, Api, ApiResponse
-from ..conftest import Clock, Harness
 
 STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
 
@@ -33,7 +31,7 @@ def _fields(api: Api) -> None:
     api.put("visits", VISITS)
 
 
-def test_a_recipient_reads_the_values(reader: Api):
+def test_a_recipient_reads_the_values(reader):
     response = preview(reader, LETTER, {"city": "Bern", "visits": 4})
     assert response.status == 200
     assert response.json == {
@@ -47,7 +45,7 @@ def test_a_recipient_reads_the_values(reader: Api):
     assert preview(reader, LETTER, {}).json["content"] == "<p>Rome</p>\n"
 
 
-def test_a_preview_shows_event_data(reader: Api):
+def test_a_preview_shows_event_data(reader):
     source = "{{event.order_id}}{{#if event.total > 100}} for {{recipient.city}}{{/if}}"
     event = {"order_id": "A-1", "total": 120}
     shown = preview(reader, source, {"city": "Bern"}, event=event).json
@@ -61,7 +59,7 @@ def test_a_preview_shows_event_data(reader: Api):
     assert preview(reader, source, {}, event=[]).error["details"][0]["pointer"] == "/event"
 
 
-def test_a_value_is_escaped_in_html_only(reader: Api):
+def test_a_value_is_escaped_in_html_only(reader):
     recipient = {"city": "O'Fallon <b>&\""}
     shown = {
         surface: preview(reader, "{{recipient.city}}", recipient, surface=surface).json["content"]
@@ -82,19 +80,19 @@ def test_a_value_is_escaped_in_html_only(reader: Api):
         (datetime(2027, 1, 1, tzinfo=UTC), "2027"),
     ],
 )
-def test_the_year_is_that_of_utc(reader: Api, clock: Clock, now: datetime, year: str):
+def test_the_year_is_that_of_utc(reader, clock, now, year):
     clock.now = now
     assert preview(reader, "{{today.year}}", {}).json["content"] == year
 
 
-def test_a_value_has_a_maximum_length(reader: Api):
+def test_a_value_has_a_maximum_length(reader):
     longest = "x" * 100_000
     assert preview(reader, "{{recipient.city}}", {"city": longest}).json["content"] == longest
     response = preview(reader, "a", {"city": f"{longest}x", "visits": "b"})
     assert response.violations == ["/recipient/city: too_long", "/recipient/visits: type"]
 
 
-def test_filters_return_a_maximum_number_of_characters(reader: Api):
+def test_filters_return_a_maximum_number_of_characters(reader):
     filters = ("upper", "lower", "title", "url")
     pairs = "".join(
         f"{{{{recipient.city | {first} | {second} | truncate: 1}}}}\n"
@@ -108,7 +106,7 @@ def test_filters_return_a_maximum_number_of_characters(reader: Api):
     assert "write more than 4,194,304 characters" in detail["message"]
 
 
-def test_conditions_search_in_a_maximum_number_of_characters(reader: Api):
+def test_conditions_search_in_a_maximum_number_of_characters(reader):
     content = '{{#if recipient.city contains "y"}}a{{/if}}\n' * 201
     assert preview(reader, content, {"city": "x" * 99_502}).status == 200
     response = preview(reader, content, {"city": "x" * 99_503})
@@ -117,7 +115,7 @@ def test_conditions_search_in_a_maximum_number_of_characters(reader: Api):
     assert "search in more than 20,000,000 characters" in detail["message"]
 
 
-def test_content_above_64_kib_needs_a_slot(harness: Harness, bakery: OrganizationId):
+def test_content_above_64_kib_needs_a_slot(harness, bakery):
     heavy = HeavyRequests()
     client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
     with heavy.request(bakery) as request:
@@ -127,12 +125,12 @@ def test_content_above_64_kib_needs_a_slot(harness: Harness, bakery: Organizatio
     assert preview(client, "x" * 65_536, {}).status == 200
 
 
-def test_look_alikes_are_warnings(reader: Api):
+def test_look_alikes_are_warnings(reader):
     (warning,) = preview(reader, "{{Recipient.city}}", {}).json["warnings"]
     assert (warning["kind"], warning["code"]) == ("mistake", "reference_lookalike")
 
 
-def test_wrong_values_of_the_recipient_are_violations(reader: Api):
+def test_wrong_values_of_the_recipient_are_violations(reader):
     response = preview(reader, LETTER, {"citty": "Bern", "size": None})
     assert response.violations == [
         "/recipient/citty: unknown_field",
@@ -143,7 +141,7 @@ def test_wrong_values_of_the_recipient_are_violations(reader: Api):
     assert preview(reader, LETTER, []).violations == ["/recipient: type"]
 
 
-def test_all_wrong_values_are_listed_at_once(api: Api, reader: Api):
+def test_all_wrong_values_are_listed_at_once(api, reader):
     api.put("born", {"name": "Born", "data_type": "date"})
     api.put("sport", SPORT)
     recipient = {"born": "2026-02-29", "visits": "x", "sport": "Sports", "other": 1}
@@ -156,7 +154,7 @@ def test_all_wrong_values_are_listed_at_once(api: Api, reader: Api):
     ]
 
 
-def test_a_value_that_is_not_allowed_is_shown_and_reported(api: Api, reader: Api):
+def test_a_value_that_is_not_allowed_is_shown_and_reported(api, reader):
     api.put("sport", SPORT)
     content = '{{recipient.sport}}: {{#if recipient.sport = "sports"}}game{{else}}swing{{/if}}'
     shown = preview(reader, content, {"sport": "Sports"}).json
@@ -172,9 +170,7 @@ def test_a_value_that_is_not_allowed_is_shown_and_reported(api: Api, reader: Api
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_an_empty_value_is_not_set_whatever_the_type_of_its_field(
-    api: Api, reader: Api, value: object
-):
+def test_an_empty_value_is_not_set_whatever_the_type_of_its_field(api, reader, value):
     api.put("sport", SPORT)
     recipient = dict.fromkeys(("city", "visits", "sport"), value)
     assert preview(reader, LETTER, recipient).json["content"] == "<p>Rome</p>\n"
@@ -183,7 +179,7 @@ def test_an_empty_value_is_not_set_whatever_the_type_of_its_field(
     assert result == {"valid": True, "recipient": dict.fromkeys(recipient)}
 
 
-def test_the_body_is_checked(reader: Api):
+def test_the_body_is_checked(reader):
     response = preview(reader, "{{recipient.town}}{{#if", {}, esp="braze", surface="body")
     assert response.violations == ["/esp: unknown_field", "/surface: unknown_value"]
     (detail,) = preview(reader, "\n{{recipient.cty}}", {}).error["details"]
@@ -191,14 +187,14 @@ def test_the_body_is_checked(reader: Api):
     assert detail["suggestion"] == "city"
 
 
-def test_content_nested_too_deep_is_a_violation(reader: Api):
+def test_content_nested_too_deep_is_a_violation(reader):
     letter = "{{#if recipient.city is set}}" * 999 + "{{recipient.citty}}" + "{{/if}}" * 999
     details = preview(reader, letter, {}).error["details"]
     assert details[0]["message"].endswith("Nest blocks at most 10 levels deep.")
     assert details[-1]["suggestion"] == "city"
 
 
-def test_every_recipient_has_an_address_which_is_no_field(reader: Api):
+def test_every_recipient_has_an_address_which_is_no_field(reader):
     for recipient in ({}, {"email": None}, {"email": ""}):
         response = preview(reader, "{{recipient.email}}{{recipient.city}}", recipient)
         assert response.json["content"] == "recipient@example.com"

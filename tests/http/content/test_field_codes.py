@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import CompleteStorage, Core
+from recipient_fields.application import Core
 from recipient_fields.application.content.code_documents import render_codes
 from recipient_fields.domain import ADMINISTRATOR, DataType, FieldKey, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import BUILT_IN, Esp
@@ -58,9 +58,7 @@ def codes(api: Api, path: str = TIER) -> list[dict[str, Any]]:
     return list(response.json["codes"])
 
 
-def test_each_integration_is_followed_by_each_esp_without_one(
-    reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
-):
+def test_each_integration_is_followed_by_each_esp_without_one(reader, klaviyo, mailchimp):
     entries = codes(reader)
     assert [(each["integration_id"], each["integration_name"]) for each in entries[:2]] == [
         (klaviyo, "Shop"),
@@ -72,7 +70,7 @@ def test_each_integration_is_followed_by_each_esp_without_one(
     assert {each["integration_name"] for each in entries[2:]} == {None}
 
 
-def test_a_name_by_convention_has_all_codes(reader: Api, klaviyo: IntegrationId):
+def test_a_name_by_convention_has_all_codes(reader, klaviyo):
     expected = {
         "esp": "klaviyo",
         "integration_id": klaviyo,
@@ -90,16 +88,14 @@ def test_a_name_by_convention_has_all_codes(reader: Api, klaviyo: IntegrationId)
     assert list(codes(reader)[0].items()) == list(expected.items())
 
 
-def test_a_prelude_is_beside_the_codes_that_need_it(reader: Api):
+def test_a_prelude_is_beside_the_codes_that_need_it(reader):
     entry = codes(reader)[0]
     assert entry["esp"] == "sfmc"
     assert entry["insertion_code"] == "%%=v(@loyalty_tier)=%%"
     assert entry["prelude"] == '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
 
 
-def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(
-    reader: Api, mailchimp: IntegrationId
-):
+def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(reader, mailchimp):
     entry = codes(reader)[1]
     assert {name: entry[name] for name in ("esp_field_name", "name_from", "state")} == {
         "esp_field_name": None,
@@ -112,9 +108,7 @@ def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(
     assert entry["refusal"].endswith(advice)
 
 
-def test_similar_names_are_those_that_the_last_sync_found(
-    harness: Harness, reader: Api, bakery: OrganizationId, klaviyo: IntegrationId
-):
+def test_similar_names_are_those_that_the_last_sync_found(harness, reader, bakery, klaviyo):
     hubspot = create_integration(harness, bakery, Esp("hubspot"), "CRM")
     for integration, names in (
         (klaviyo, ["loyalty tier", "LOYALTY TIER"]),
@@ -132,11 +126,7 @@ def test_similar_names_are_those_that_the_last_sync_found(
 
 
 def test_names_say_where_they_come_from_and_whether_the_esp_has_them(
-    harness: Harness,
-    reader: Api,
-    bakery: OrganizationId,
-    klaviyo: IntegrationId,
-    mailchimp: IntegrationId,
+    harness, reader, bakery, klaviyo, mailchimp
 ):
     sync(harness, bakery, klaviyo)
     harness.core.integrations.set_names(bakery, mailchimp, {"loyalty_tier": SetName("TIER")})
@@ -152,18 +142,14 @@ def test_names_say_where_they_come_from_and_whether_the_esp_has_them(
     assert codes(reader)[1]["state"] == "missing"
 
 
-def test_a_synced_field_is_found_at_its_own_integration(
-    harness: Harness, reader: Api, bakery: OrganizationId, klaviyo: IntegrationId
-):
+def test_a_synced_field_is_found_at_its_own_integration(harness, reader, bakery, klaviyo):
     sync(harness, bakery, klaviyo)
     entry = codes(reader, f"{FIELDS}/loyalty_tier_{klaviyo}/codes")[0]
     assert (entry["integration_id"], entry["esp_field_name"]) == (klaviyo, "Loyalty Tier")
     assert (entry["name_from"], entry["state"]) == ("sync", "found")
 
 
-def test_a_code_of_the_field_itself_has_no_state(
-    harness: Harness, reader: Api, bakery: OrganizationId, klaviyo: IntegrationId
-):
+def test_a_code_of_the_field_itself_has_no_state(harness, reader, bakery, klaviyo):
     code = "{{ person|lookup:'Shop'|default:'x' }}"
     shop = harness.add_field(bakery, ADMINISTRATOR, custom_insertion_code=code)
     entry = codes(reader, f"{FIELDS}/{shop.id}/codes")[0]
@@ -173,9 +159,7 @@ def test_a_code_of_the_field_itself_has_no_state(
     assert "value expression" in entry["refusal"]
 
 
-def test_a_field_that_is_not_insertable_has_a_value_expression(
-    harness: Harness, reader: Api, bakery: OrganizationId
-):
+def test_a_field_that_is_not_insertable_has_a_value_expression(harness, reader, bakery):
     harness.add_field(bakery, ADMINISTRATOR, insertable=False)
     entry = codes(reader, f"{FIELDS}/shop/codes")[0]
     assert (entry["insertion_code"], entry["value_expression"]) == (None, "@shop")
@@ -183,16 +167,14 @@ def test_a_field_that_is_not_insertable_has_a_value_expression(
 
 
 @pytest.mark.parametrize("reference", ["missing", "999", "01", "a b", "Loyalty"])
-def test_a_missing_field_and_that_of_another_organization_are_404(
-    api: Api, brewery: Api, reference: str
-):
+def test_a_missing_field_and_that_of_another_organization_are_404(api, brewery, reference):
     missing = api.send("GET", f"{FIELDS}/{reference}/codes", x_request_id="1")
     assert missing.status_and_code == (404, "not_found")
     theirs = brewery.send("GET", TIER, x_request_id="1")
     assert theirs.content == api.send("GET", f"{FIELDS}/missing/codes", x_request_id="1").content
 
 
-def test_the_entity_tag_is_that_of_the_list(api: Api, klaviyo: IntegrationId):
+def test_the_entity_tag_is_that_of_the_list(api, klaviyo):
     assert api.send("GET", TIER).etag == api.list().etag
 
 
@@ -222,13 +204,7 @@ CHANGES: dict[str, Callable[[Harness, OrganizationId, IntegrationId], object]] =
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_every_change_of_the_codes_changes_the_entity_tag(
-    api: Api,
-    harness: Harness,
-    bakery: OrganizationId,
-    mailchimp: IntegrationId,
-    change: str,
-):
+def test_every_change_of_the_codes_changes_the_entity_tag(api, harness, bakery, mailchimp, change):
     harness.add_field(bakery, ADMINISTRATOR)
     names = {"shop": SetName("STORE")}
     harness.core.integrations.set_names(bakery, mailchimp, names)
@@ -243,9 +219,7 @@ def test_every_change_of_the_codes_changes_the_entity_tag(
     assert [each.content for each in after] != [each.content for each in before]
 
 
-def test_a_response_is_that_of_the_current_names(
-    api: Api, harness: Harness, bakery: OrganizationId
-):
+def test_a_response_is_that_of_the_current_names(api, harness, bakery):
     """Two fields have no name at Mailchimp, so only their refusals and proposals change.
 
     A response can come from the cache, which has one per entity tag.
@@ -278,13 +252,13 @@ def test_a_response_is_that_of_the_current_names(
                 integrations.set_names(bakery, chosen, named)
 
 
-def test_without_storage_the_response_is_503(harness: Harness, api: Api, closed: CompleteStorage):
+def test_without_storage_the_response_is_503(harness, api, closed):
     app = create_app(evolve(harness.core, storage=closed))
     response = evolve(api, transport=falcon_transport(app)).send("GET", TIER)
     assert response.status_and_code == (503, "service_unavailable")
 
 
-def test_a_storage_without_integrations_has_the_codes_of_each_esp(harness: Harness, api: Api):
+def test_a_storage_without_integrations_has_the_codes_of_each_esp(harness, api):
     core = Core.over(CatalogStorage(harness.storage), validator=harness.validator)
     client = evolve(api, transport=falcon_transport(create_app(core)))
     assert [each["esp"] for each in codes(client)] == list(BUILT_IN.esps)

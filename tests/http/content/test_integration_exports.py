@@ -52,9 +52,7 @@ def exports(api: Api, content: str, ids: object, **members: object) -> list[dict
     return list(response.json["exports"])
 
 
-def test_each_integration_has_one_export_in_the_order_of_the_request(
-    reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
-):
+def test_each_integration_has_one_export_in_the_order_of_the_request(reader, klaviyo, mailchimp):
     first, second = exports(reader, "Dear {{recipient.fname}} *|A|*", [mailchimp, klaviyo])
     members = ["integration_id", "content", "surface", "warnings", "fields", "event", "error"]
     assert list(first) == members
@@ -70,9 +68,7 @@ def test_each_integration_has_one_export_in_the_order_of_the_request(
     assert second["integration_id"] == klaviyo
 
 
-def test_an_export_that_fails_has_the_error_object_beside_the_others(
-    reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
-):
+def test_an_export_that_fails_has_the_error_object_beside_the_others(reader, klaviyo, mailchimp):
     content = 'Hello\n{{#if recipient.fname contains "x"}}x{{/if}}'
     alone = reader.send(
         "POST", CONTENT_EXPORTS, json.dumps({"content": content, "integration_id": mailchimp})
@@ -86,9 +82,7 @@ def test_an_export_that_fails_has_the_error_object_beside_the_others(
     assert (succeeded["integration_id"], succeeded["error"]) == (klaviyo, None)
 
 
-def test_strict_applies_to_each_export(
-    reader: Api, klaviyo: IntegrationId, mailchimp: IntegrationId
-):
+def test_strict_applies_to_each_export(reader, klaviyo, mailchimp):
     for strict in ({}, {"strict": True}):
         failed, succeeded = exports(reader, "*|A|*", [klaviyo, mailchimp], **strict)
         assert failed["error"]["details"][0]["pointer"] == "/content"
@@ -98,7 +92,7 @@ def test_strict_applies_to_each_export(
 
 
 def test_an_unknown_integration_and_that_of_another_organization_fail_alone(
-    harness: Harness, reader: Api, klaviyo: IntegrationId
+    harness, reader, klaviyo
 ):
     theirs = create_integration(harness, harness.organization("Brewery"), Esp("braze"))
     unknown = (theirs, 999)
@@ -128,19 +122,17 @@ def test_an_unknown_integration_and_that_of_another_organization_fail_alone(
         ({"content": "{{#if"}, "/content: format"),
     ],
 )
-def test_invalid_requests_are_rejected_as_a_whole(
-    reader: Api, members: dict[str, Any], violation: str
-):
+def test_invalid_requests_are_rejected_as_a_whole(reader, members, violation):
     response = export(reader, **{"content": GREETING, "integration_ids": [1], **members})
     assert violation in response.violations
 
 
-def test_twenty_integrations_can_be_listed(reader: Api, harness: Harness, bakery: OrganizationId):
+def test_twenty_integrations_can_be_listed(reader, harness, bakery):
     ids = [create_integration(harness, bakery, Esp("braze")) for _ in range(20)]
     assert [each["content"] for each in exports(reader, "Hello", ids)] == ["Hello"] * 20
 
 
-def test_the_content_counts_once_per_integration(reader: Api):
+def test_the_content_counts_once_per_integration(reader):
     content = "x" * 200_000
     assert len(exports(reader, content, [1, 2, 3, 4, 5])) == 5
     rejected = export(reader, content, [1, 2, 3, 4, 5, 6])
@@ -148,9 +140,7 @@ def test_the_content_counts_once_per_integration(reader: Api):
     assert "at most 5 integrations" in rejected.messages[1]
 
 
-def test_an_export_that_makes_the_response_too_long_fails_alone(
-    harness: Harness, reader: Api, bakery: OrganizationId
-):
+def test_an_export_that_makes_the_response_too_long_fails_alone(harness, reader, bakery):
     """Mailchimp has no `and`, so its code repeats the else part."""
     esps = [*[Esp("mailchimp")] * 3, Esp("braze")]
     *lists, braze = [create_integration(harness, bakery, esp) for esp in esps]
@@ -168,7 +158,7 @@ def test_an_export_that_makes_the_response_too_long_fails_alone(
     assert (detail["pointer"], detail["code"]) == ("/integration_ids/2", "too_large")
 
 
-def test_a_request_for_much_content_needs_a_slot(harness: Harness, bakery: OrganizationId):
+def test_a_request_for_much_content_needs_a_slot(harness, bakery):
     """Content counts once per integration, and is rejected before it is exported."""
     heavy = HeavyRequests()
     client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())

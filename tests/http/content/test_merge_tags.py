@@ -51,9 +51,7 @@ def merge_tags(api: Api, query: str) -> dict[str, dict[str, Any]]:
     return {each["key"]: each for each in response.json["merge_tags"]}
 
 
-def test_an_editor_gets_each_insertable_field_once_and_then_the_links(
-    api: Api, mailchimp: IntegrationId
-):
+def test_an_editor_gets_each_insertable_field_once_and_then_the_links(api, mailchimp):
     tags = merge_tags(api, f"integration_id={mailchimp}")
     assert list(tags) == ["loyalty_tier", "shop", *LINKS]
     assert tags["loyalty_tier"] == {
@@ -73,7 +71,7 @@ def test_an_editor_gets_each_insertable_field_once_and_then_the_links(
 
 
 @pytest.mark.parametrize("esp", BUILT_IN.esps)
-def test_each_tag_is_what_an_export_of_its_reference_writes(api: Api, esp: Esp):
+def test_each_tag_is_what_an_export_of_its_reference_writes(api, esp):
     for tag in merge_tags(api, f"esp={esp}").values():
         export = {"content": tag["reference"], "esp": esp, "surface": "html"}
         exported = api.send("POST", EXPORTS, json.dumps({**export, "strict": False}).encode())
@@ -88,15 +86,13 @@ def test_each_tag_is_what_an_export_of_its_reference_writes(api: Api, esp: Esp):
             assert exported.status == 422
 
 
-def test_salesforce_needs_code_before_the_first_use(api: Api):
+def test_salesforce_needs_code_before_the_first_use(api):
     tag = merge_tags(api, "esp=sfmc")["loyalty_tier"]
     assert tag["insertion_code"] == "%%=v(@loyalty_tier)=%%"
     assert tag["prelude"] == '%%[ SET @loyalty_tier = AttributeValue("loyalty_tier") ]%%'
 
 
-def test_a_field_without_a_name_says_what_helps(
-    api: Api, mailchimp: IntegrationId, harness: Harness, bakery: OrganizationId
-):
+def test_a_field_without_a_name_says_what_helps(api, mailchimp, harness, bakery):
     harness.core.integrations.set_names(bakery, mailchimp, {"loyalty_tier": None})
     tag = merge_tags(api, "esp=mailchimp")["loyalty_tier"]
     assert tag["insertion_code"] is None
@@ -117,24 +113,20 @@ def test_a_field_without_a_name_says_what_helps(
         ("target=braze", "Unknown"),
     ],
 )
-def test_a_request_names_exactly_one_target(api: Api, query: str, message: str):
+def test_a_request_names_exactly_one_target(api, query, message):
     response = api.send("GET", f"{TAGS}?{query}" if query else TAGS)
     assert response.status_and_code == (400, "invalid_parameter")
     assert message in response.json["error"]["message"]
 
 
-def test_an_esp_with_several_integrations_is_ambiguous(
-    api: Api, mailchimp: IntegrationId, harness: Harness, bakery: OrganizationId
-):
+def test_an_esp_with_several_integrations_is_ambiguous(api, mailchimp, harness, bakery):
     harness.core.integrations.create_integration(bakery, esp=Esp("mailchimp"), name="Second")
     response = api.send("GET", f"{TAGS}?esp=mailchimp")
     assert response.status_and_code == (400, "invalid_parameter")
     assert "integration" in response.json["error"]["message"]
 
 
-def test_the_entity_tag_changes_with_fields_and_with_names(
-    api: Api, mailchimp: IntegrationId, harness: Harness, bakery: OrganizationId
-):
+def test_the_entity_tag_changes_with_fields_and_with_names(api, mailchimp, harness, bakery):
     first = api.send("GET", f"{TAGS}?esp=mailchimp")
     again = api.send("GET", f"{TAGS}?esp=mailchimp", if_none_match=first.etag)
     assert (again.status, again.content) == (304, b"")
@@ -145,7 +137,7 @@ def test_the_entity_tag_changes_with_fields_and_with_names(
     assert api.send("GET", f"{TAGS}?esp=mailchimp", if_none_match=second.etag).status == 200
 
 
-def test_other_organizations_see_their_own_fields_only(brewery: Api, mailchimp: IntegrationId):
+def test_other_organizations_see_their_own_fields_only(brewery, mailchimp):
     assert list(merge_tags(brewery, "esp=mailchimp")) == LINKS
     foreign = brewery.send("GET", f"{TAGS}?integration_id={mailchimp}")
     missing = brewery.send("GET", f"{TAGS}?integration_id=99")

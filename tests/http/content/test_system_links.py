@@ -53,16 +53,14 @@ def warnings(response: ApiResponse) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("esp", list(BUILT_IN.esps))
-def test_the_link_to_unsubscribe_is_that_of_the_esp(reader: Api, esp: str):
+def test_the_link_to_unsubscribe_is_that_of_the_esp(reader, esp):
     response = export(reader, LINK, esp)
     assert response.json["content"] == LINK.replace("{{link.unsubscribe}}", UNSUBSCRIBE[esp])
     assert {kind for kind, _ in warnings(response)} <= {"caveat"}
 
 
 @pytest.mark.parametrize(("esp", "exported"), [("iterable", ITERABLE), ("mailchimp", MAILCHIMP)])
-def test_a_footer_has_the_links_the_sender_and_the_year_of_the_esp(
-    reader: Api, esp: str, exported: str
-):
+def test_a_footer_has_the_links_the_sender_and_the_year_of_the_esp(reader, esp, exported):
     response = export(reader, EMAIL, esp)
     assert (response.status, response.json["content"]) == (200, exported)
     assert response.json["fields"] == []
@@ -78,18 +76,18 @@ def test_a_footer_has_the_links_the_sender_and_the_year_of_the_esp(
         ("hubspot", "sender.address"),
     ],
 )
-def test_a_code_in_the_vendor_s_footer_has_no_caveat(reader: Api, esp: str, value: str):
+def test_a_code_in_the_vendor_s_footer_has_no_caveat(reader, esp, value):
     assert export(reader, f"&copy; {{{{{value}}}}}", esp).json["warnings"] == []
 
 
-def test_the_year_of_hubspot_has_a_caveat_about_its_filter(reader: Api):
+def test_the_year_of_hubspot_has_a_caveat_about_its_filter(reader):
     response = export(reader, "{{today.year}}", "hubspot")
     assert response.json["content"] == "{{ local_dt|format_datetime('yyyy') }}"
     messages = [each["message"] for each in response.json["warnings"]]
     assert any("applies no filters to personalization tokens" in each for each in messages)
 
 
-def test_what_an_esp_does_not_have_is_refused_with_the_reason(reader: Api):
+def test_what_an_esp_does_not_have_is_refused_with_the_reason(reader):
     response = export(reader, EMAIL, "braze")
     assert response.status_and_code == (422, "validation_failed")
     messages = {each["line"]: each["message"] for each in response.error["details"]}
@@ -101,7 +99,7 @@ def test_what_an_esp_does_not_have_is_refused_with_the_reason(reader: Api):
     assert "`{{preference_center.${NAME}}}`" in messages[4]
 
 
-def test_an_html_email_without_the_link_has_a_caveat(reader: Api):
+def test_an_html_email_without_the_link_has_a_caveat(reader):
     response = export(reader, "<body>Hello</body>", "mailchimp")
     assert warnings(response) == [("caveat", "unsubscribe_link_missing")]
     linked = '<body><a href="*|UNSUB|*">Leave</a></body>'
@@ -109,7 +107,7 @@ def test_an_html_email_without_the_link_has_a_caveat(reader: Api):
     assert warnings(export(reader, "<p>Hello</p>", "mailchimp")) == []
 
 
-def test_a_misspelled_link_is_a_mistake_with_a_suggestion(reader: Api):
+def test_a_misspelled_link_is_a_mistake_with_a_suggestion(reader):
     response = export(reader, "{{link.unsubscribed}}", "mailchimp", strict=False)
     assert warnings(response) == [("mistake", "reference_lookalike")]
     message = "Content has no `link.unsubscribed`. Did you mean `{{link.unsubscribe}}`?"
@@ -123,7 +121,7 @@ def test_a_misspelled_link_is_a_mistake_with_a_suggestion(reader: Api):
     assert warnings(export(reader, loop, "klaviyo")) == []
 
 
-def test_a_link_of_another_esp_has_the_form_of_content(reader: Api):
+def test_a_link_of_another_esp_has_the_form_of_content(reader):
     response = export(reader, '<a href="*|UNSUB|*">Leave</a>', "customerio")
     (detail,) = response.error["details"]
     assert detail["message"].endswith("Write `{{link.unsubscribe}}`.")

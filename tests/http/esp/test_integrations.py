@@ -8,7 +8,6 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.application import (
-    CompleteStorage,
     Core,
     IntegrationService,
 )
@@ -18,8 +17,8 @@ from recipient_fields.domain.integrations import EspField, RefusedField, SetName
 from recipient_fields.entrypoints.http.app import create_app
 
 from ...support.catalog_storage import CatalogStorage
-from ..api import INTEGRATIONS, Api, falcon_transport
-from ..conftest import Clock, Harness
+from ..api import INTEGRATIONS, falcon_transport
+from ..conftest import Harness
 
 SHOP = [EspField(name="shop", data_type=DataType.TEXT)]
 
@@ -34,13 +33,7 @@ def braze(integrations: IntegrationService, bakery: OrganizationId) -> Integrati
     return integrations.create_integration(bakery, esp=Esp("braze"), name="Emails").id
 
 
-def test_the_list_is_complete_and_ordered_by_id(
-    harness: Harness,
-    reader: Api,
-    bakery: OrganizationId,
-    integrations: IntegrationService,
-    braze: IntegrationId,
-):
+def test_the_list_is_complete_and_ordered_by_id(harness, reader, bakery, integrations, braze):
     klaviyo = integrations.create_integration(bakery, esp=Esp("klaviyo"), name="Ärger & Söhne").id
     refused = [RefusedField(name, "It has no type.") for name in ("zip", "")]
     integrations.sync_fields(bakery, braze, [*SHOP, *refused])
@@ -77,7 +70,7 @@ def test_the_list_is_complete_and_ordered_by_id(
     ]
 
 
-def test_the_list_has_only_the_integrations_of_the_organization(brewery: Api, braze: IntegrationId):
+def test_the_list_has_only_the_integrations_of_the_organization(brewery, braze):
     assert brewery.send("GET", INTEGRATIONS).json == {"integrations": []}
 
 
@@ -102,13 +95,7 @@ CHANGES: dict[str, Callable[[Harness, OrganizationId, IntegrationId], object]] =
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_of_the_list_changes_its_entity_tag(
-    api: Api,
-    harness: Harness,
-    bakery: OrganizationId,
-    integrations: IntegrationService,
-    braze: IntegrationId,
-    clock: Clock,
-    change: str,
+    api, harness, bakery, integrations, braze, clock, change
 ):
     assert api.post({"name": "City", "data_type": "text"}).status == 201
     integrations.sync_fields(bakery, braze, SHOP)
@@ -122,7 +109,7 @@ def test_every_change_of_the_list_changes_its_entity_tag(
 
 
 def test_changes_of_fields_and_of_other_organizations_keep_the_entity_tag(
-    api: Api, harness: Harness, integrations: IntegrationService, braze: IntegrationId
+    api, harness, integrations, braze
 ):
     etag = api.send("GET", INTEGRATIONS).etag
     assert api.post({"name": "City", "data_type": "text"}).status == 201
@@ -132,13 +119,13 @@ def test_changes_of_fields_and_of_other_organizations_keep_the_entity_tag(
     assert api.send("GET", INTEGRATIONS, if_none_match=etag).status == 304
 
 
-def test_without_storage_the_response_is_503(harness: Harness, api: Api, closed: CompleteStorage):
+def test_without_storage_the_response_is_503(harness, api, closed):
     app = create_app(evolve(harness.core, storage=closed))
     response = evolve(api, transport=falcon_transport(app)).send("GET", INTEGRATIONS)
     assert response.status_and_code == (503, "service_unavailable")
 
 
-def test_a_storage_without_integrations_has_an_empty_list(harness: Harness, api: Api):
+def test_a_storage_without_integrations_has_an_empty_list(harness, api):
     core = Core.over(CatalogStorage(harness.storage), validator=harness.validator)
     response = evolve(api, transport=falcon_transport(create_app(core))).send("GET", INTEGRATIONS)
     assert response.json == {"integrations": []}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.domain import ADMINISTRATOR, OrganizationId
+from recipient_fields.domain import ADMINISTRATOR
 
 from ..api import BATCHES, HISTORY, Api, ApiResponse
 from ..conftest import Harness
@@ -47,7 +47,7 @@ def failures(response: ApiResponse) -> list[str]:
 
 
 class TestSuccess:
-    def test_the_response_has_the_field_of_each_operation_in_order(self, api: Api):
+    def test_the_response_has_the_field_of_each_operation_in_order(self, api):
         for key in ("city", "shop", "town"):
             api.put(key, CITY)
         response = api.apply(
@@ -65,7 +65,7 @@ class TestSuccess:
             assert api.get(field["id"]).field == field
         assert sorted(api.list().keys) == ["city", "shop", "size", "tier"]
 
-    def test_a_batch_has_1_to_1_000_operations(self, api: Api):
+    def test_a_batch_has_1_to_1_000_operations(self, api):
         creations = [create(f"k{n}") for n in range(1_000)]
         assert failures(api.apply()) == ["/operations: empty"]
         assert failures(api.apply(*creations, delete("k0"))) == ["/operations: too_many_items"]
@@ -73,7 +73,7 @@ class TestSuccess:
         assert api.apply(*creations).results == api.list().fields
         assert len(api.list().fields) == 1_000
 
-    def test_all_changes_have_the_same_author_and_time(self, api: Api, city):
+    def test_all_changes_have_the_same_author_and_time(self, api, city):
         api.apply(create("size"), update("city", name="Town"), delete("size"), create("size"))
         first, *records = api.send("GET", HISTORY).json["recipient_field_changes"]
         assert first["key"] == "city"
@@ -86,9 +86,7 @@ class TestSuccess:
 
 class TestPreconditions:
     @pytest.mark.parametrize("quote", ['"', ""])
-    def test_an_operation_takes_effect_if_the_field_has_the_version(
-        self, api: Api, city, quote: str
-    ):
+    def test_an_operation_takes_effect_if_the_field_has_the_version(self, api, city, quote):
         tag = api.get("city").etag.strip('"')
         matching = {"if_match": f"{quote}{tag}{quote}"}
         renaming = update("city", name="Town") | matching
@@ -98,7 +96,7 @@ class TestPreconditions:
         assert failures(response) == ["/operations/0: precondition_failed"]
         assert "etag" not in response.headers
 
-    def test_a_batch_takes_effect_if_the_list_has_the_version(self, api: Api, city):
+    def test_a_batch_takes_effect_if_the_list_has_the_version(self, api, city):
         etag = api.list().etag
         api.patch("city", {"name": "Town"})
         response = api.apply(delete("city"), if_revision=etag)
@@ -107,7 +105,7 @@ class TestPreconditions:
         assert response.etag == api.list().etag != etag
         assert api.apply(delete("city"), if_revision=response.etag).status == 200
 
-    def test_the_tag_of_another_organization_s_list_does_not_match(self, api: Api, brewery: Api):
+    def test_the_tag_of_another_organization_s_list_does_not_match(self, api, brewery):
         response = api.apply(create("city"), if_revision=brewery.list().etag)
         assert response.status_and_code == STALE
 
@@ -128,7 +126,7 @@ class TestFailure:
         ],
     )
     def test_an_operation_that_fails_has_the_error_of_its_own_request(
-        self, api: Api, city, operation: Operation, status: tuple[int, str], failure: str
+        self, api, city, operation, status, failure
     ):
         before = api.state()
         response = api.apply(create("new"), operation, create("newer"))
@@ -138,7 +136,7 @@ class TestFailure:
         assert api.state() == before
 
     def test_the_status_is_that_of_the_first_failure_and_the_details_are_those_of_all(
-        self, harness: Harness, bakery: OrganizationId, api: Api, city
+        self, harness, bakery, api, city
     ):
         harness.add_field(bakery, ADMINISTRATOR)
         before = api.state()
@@ -166,7 +164,7 @@ class TestFailure:
         assert "existing_id" not in repeated
         assert api.state() == before
 
-    def test_beyond_the_limit_nothing_is_stored(self, harness: Harness, bakery: OrganizationId):
+    def test_beyond_the_limit_nothing_is_stored(self, harness, bakery):
         api = Harness(harness.storage, harness.clock, limit=2).client_with_key(bakery)
         response = api.apply(create("a"), create("b"), create("c"))
         assert response.status_and_code == (409, "field_limit_reached")
@@ -174,7 +172,7 @@ class TestFailure:
         assert response.error["limit"] == response.error["details"][0]["limit"] == 2
         assert api.list().fields == []
 
-    def test_invalid_operations_are_reported_together(self, api: Api, city):
+    def test_invalid_operations_are_reported_together(self, api, city):
         before = api.state()
         response = api.apply(
             create("City", colour="red"),
@@ -204,9 +202,7 @@ class TestFailure:
         assert api.state() == before
 
     @pytest.mark.parametrize(("operation", "batch"), [("*", None), (None, "*")])
-    def test_an_asterisk_is_no_version(
-        self, api: Api, city, operation: str | None, batch: str | None
-    ):
+    def test_an_asterisk_is_no_version(self, api, city, operation, batch):
         """In `If-Match`, it matches any version. As a version, it would never match."""
         response = api.apply(delete("city") | {"if_match": operation}, if_revision=batch)
         assert response.status_and_code == INVALID
@@ -214,7 +210,7 @@ class TestFailure:
         assert failures(response) == [f"{pointer}: format"]
         assert api.list().fields == [city]
 
-    def test_at_most_1_000_details_are_reported(self, api: Api, city):
+    def test_at_most_1_000_details_are_reported(self, api, city):
         wrong = update("city", allowed_values=[0] * 80)
         response = api.apply(*[wrong] * 1_000)
         assert response.status_and_code == INVALID
@@ -222,9 +218,7 @@ class TestFailure:
 
 
 class TestIsolation:
-    def test_fields_of_other_organizations_are_missing(
-        self, api: Api, brewery: Api, city: dict[str, Any]
-    ):
+    def test_fields_of_other_organizations_are_missing(self, api, brewery, city):
         before = api.state()
         for operation in (update, replace, delete):
             other, missing = (
@@ -253,7 +247,7 @@ class TestOrderOfChecks:
     )
 
     @pytest.mark.parametrize("first", range(len(FAULTS)))
-    def test_the_first_of_several_faults_is_reported(self, api: Api, reader: Api, city, first: int):
+    def test_the_first_of_several_faults_is_reported(self, api, reader, city, first):
         before = api.state()
         expected, _ = self.FAULTS[first]
         request: dict[str, Any] = {}
@@ -280,7 +274,7 @@ class TestOrderOfChecks:
 
 
 class TestConcurrency:
-    def test_exactly_one_of_many_batches_for_a_version_of_the_list_succeeds(self, api: Api):
+    def test_exactly_one_of_many_batches_for_a_version_of_the_list_succeeds(self, api):
         etag = api.list().etag
 
         def apply(n: int) -> Callable[[], ApiResponse]:
@@ -293,7 +287,7 @@ class TestConcurrency:
         (results,) = [response.results for response in responses if response.status == 200]
         assert api.list().fields == results
 
-    def test_concurrent_batches_take_effect_one_after_another(self, api: Api):
+    def test_concurrent_batches_take_effect_one_after_another(self, api):
         """Each batch creates five of the same fields, or replaces them all."""
 
         def apply(n: int) -> Callable[[], ApiResponse]:
@@ -308,7 +302,7 @@ class TestConcurrency:
 
 
 class TestMinimalResponses:
-    def test_the_preference_leaves_the_fields_out(self, api: Api):
+    def test_the_preference_leaves_the_fields_out(self, api):
         api.put("town", CITY)
         body = json.dumps({"operations": [create("city"), update("town"), delete("city")]})
         response = api.send("POST", BATCHES, body, prefer="return=minimal")
@@ -317,15 +311,13 @@ class TestMinimalResponses:
         nothing = {"id": None, "key": None}
         assert response.json == {"results": [nothing, {"id": town["id"], "key": "town"}, nothing]}
 
-    def test_without_the_preference_the_response_has_the_fields(self, api: Api):
+    def test_without_the_preference_the_response_has_the_fields(self, api):
         body = json.dumps({"operations": [create("city")]})
         response = api.send("POST", BATCHES, body, prefer="return=representation")
         assert "preference-applied" not in response.headers
         assert response.results == [api.get("city").field]
 
-    def test_a_response_that_would_be_too_large_has_no_fields(
-        self, harness: Harness, bakery: OrganizationId
-    ):
+    def test_a_response_that_would_be_too_large_has_no_fields(self, harness, bakery):
         api = harness.client_with_key(bakery)
         code = "x" * 10_000
         operations = [create("city", custom_insertion_code=code), *[update("city")] * 900]
@@ -335,7 +327,7 @@ class TestMinimalResponses:
         assert response.json == {"results": [{"id": city["id"], "key": "city"}] * 901}
         assert "preference-applied" not in api.apply(*operations[1:800]).headers
 
-    def test_an_error_does_not_depend_on_the_preference(self, api: Api):
+    def test_an_error_does_not_depend_on_the_preference(self, api):
         body = json.dumps({"operations": [delete("city")]})
         response = api.send("POST", BATCHES, body, prefer="return=minimal")
         assert response.status_and_code == (404, "not_found")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from recipient_fields.application import Storage
 from recipient_fields.domain import ADMINISTRATOR, AllowedValues, DataType, OrganizationId
 from recipient_fields.testing.examples import AUTHOR, a_definition
 from recipient_fields.testing.field_changes import add_field
@@ -51,7 +50,7 @@ def too_large(response: ApiResponse, used: int) -> bool:
     return (error["limit"], error["used"]) == (LIMIT, used)
 
 
-def test_a_list_of_exactly_the_limit_can_be_reached_but_not_exceeded(small: Api):
+def test_a_list_of_exactly_the_limit_can_be_reached_but_not_exceeded(small):
     """The story: an organization fills its list, is told so, and makes room."""
     assert small.post({**FIELD, "key": "first", "allowed_values": ["a", "ä"]}).status == 201
     used = size_of(small)
@@ -72,7 +71,7 @@ def test_a_list_of_exactly_the_limit_can_be_reached_but_not_exceeded(small: Api)
     assert small.post({"name": "One more", "data_type": "text"}).status == 201
 
 
-def test_a_batch_beyond_the_limit_names_the_operation(small: Api):
+def test_a_batch_beyond_the_limit_names_the_operation(small):
     creation = {"operation": "create", "recipient_field": FIELD}
     large = {**FIELD, "key": "large", "custom_insertion_code": "x" * LIMIT}
     empty = size_of(small)
@@ -85,7 +84,7 @@ def test_a_batch_beyond_the_limit_names_the_operation(small: Api):
     assert size_of(small) == empty
 
 
-def test_a_restoration_beyond_the_limit_is_rejected(small: Api):
+def test_a_restoration_beyond_the_limit_is_rejected(small):
     deleted = small.post({**FIELD, "key": "deleted", "custom_insertion_code": "x" * 200}).field
     assert small.delete("deleted").status == 204
     last = padding(small)
@@ -96,16 +95,14 @@ def test_a_restoration_beyond_the_limit_is_rejected(small: Api):
     assert small.send("POST", path).status == 200
 
 
-def test_fields_of_all_sources_count(small: Api, harness: Harness, bakery: OrganizationId):
+def test_fields_of_all_sources_count(small, harness, bakery):
     harness.add_field(bakery, ADMINISTRATOR, custom_insertion_code="x" * LIMIT)
     used = size_of(small)
     assert used > LIMIT
     assert too_large(small.post(FIELD), used)
 
 
-def test_the_limit_is_that_of_each_organization(
-    small: Api, harness: Harness, bakery: OrganizationId
-):
+def test_the_limit_is_that_of_each_organization(small, harness, bakery):
     assert small.post(padding(small)).status == 201
     other = Harness(harness.storage, harness.clock, size_limit=LIMIT)
     theirs = other.client_with_key(other.organization("Florist"))
@@ -113,7 +110,7 @@ def test_the_limit_is_that_of_each_organization(
 
 
 class TestAllowedValues:
-    def test_64_kib_can_be_created_and_changed_and_not_exceeded(self, api: Api):
+    def test_64_kib_can_be_created_and_changed_and_not_exceeded(self, api):
         assert len(json.dumps(VALUES_OF_64_KIB, separators=(",", ":"))) == 65_536
         larger = [*VALUES_OF_64_KIB[:-1], VALUES_OF_64_KIB[-1] + "x"]
         for response in (
@@ -139,14 +136,12 @@ class TestAllowedValues:
         ]
         assert api.get("padding").field["allowed_values"] == VALUES_OF_64_KIB
 
-    def test_the_bytes_of_utf_8_count(self, api: Api):
+    def test_the_bytes_of_utf_8_count(self, api):
         values = [f"{number:03}{'😀' * 250}" for number in range(66)]
         response = api.post({**FIELD, "allowed_values": values})
         assert response.violations == ["/recipient_field/allowed_values: too_large"]
 
-    def test_larger_values_that_are_stored_stay(
-        self, api: Api, storage: Storage, bakery: OrganizationId
-    ):
+    def test_larger_values_that_are_stored_stay(self, api, storage, bakery):
         values = [f"{number:04}{'x' * 250}" for number in range(1_000)]
         stored = a_definition("stored", allowed_values=AllowedValues(DataType.TEXT, values))
         add_field(storage.fields, bakery, stored, author=AUTHOR)

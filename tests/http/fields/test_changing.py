@@ -61,7 +61,7 @@ CHANGES = {
 
 
 @stories(CHANGES)
-def test_a_change_is_stored_with_its_time_and_a_new_version(api: Api, city: Members, story: Story):
+def test_a_change_is_stored_with_its_time_and_a_new_version(api, city, story):
     before = api.get("city").etag, api.list().etag
     time = {"updated_at": "2026-11-20T09:15:01.123Z"} if story.outcome else {}
     response = story.send(api, city)
@@ -75,9 +75,7 @@ def test_a_change_is_stored_with_its_time_and_a_new_version(api: Api, city: Memb
 
 
 @pytest.mark.parametrize("request_", ["PATCH {key}", "PUT {id}", "PUT {key}"])
-def test_a_field_that_was_read_can_be_sent_back_with_a_change_once(
-    api: Api, city: Members, request_: str
-):
+def test_a_field_that_was_read_can_be_sent_back_with_a_change_once(api, city, request_):
     change = Story(request_, {**city, "name": "Town"}, ["updated_at: read_only"])
     changed = change.send(api, city).field
     assert changed == {**city, "name": "Town", "updated_at": "2026-11-20T09:15:01.123Z"}
@@ -92,7 +90,7 @@ def test_a_field_that_was_read_can_be_sent_back_with_a_change_once(
         "with If-None-Match": Story("PUT town", CITY, CITY | DEFAULTS, {"if_none_match": "*"}),
     }
 )
-def test_put_by_a_free_key_creates_the_field(api: Api, city: Members, story: Story):
+def test_put_by_a_free_key_creates_the_field(api, city, story):
     response = story.send(api, city)
     assert response.status == 201
     assert {**response.field, **story.outcome, "key": "town"} == response.field
@@ -171,7 +169,7 @@ REJECTED = {
 
 
 @stories(REJECTED)
-def test_a_rejected_request_changes_nothing(api: Api, city: Members, story: Story):
+def test_a_rejected_request_changes_nothing(api, city, story):
     before = api.state()
     response = story.send(api, city)
     assert outcome(response) == story.outcome
@@ -179,7 +177,7 @@ def test_a_rejected_request_changes_nothing(api: Api, city: Members, story: Stor
     assert api.state() == before
 
 
-def test_if_none_match_replaces_no_field(api: Api, city: Members):
+def test_if_none_match_replaces_no_field(api, city):
     before = api.state()
     response = api.put("city", TOWN, if_none_match="*")
     assert response.status_and_code == STALE
@@ -188,7 +186,7 @@ def test_if_none_match_replaces_no_field(api: Api, city: Members):
     assert api.state() == before
 
 
-def test_a_field_of_another_origin_can_not_be_replaced_by_its_key(api: Api, foreign):
+def test_a_field_of_another_origin_can_not_be_replaced_by_its_key(api, foreign):
     before = api.state()
     for headers in ({}, {"if_none_match": "*"}):
         response = api.put("shop", CITY, **headers)
@@ -197,9 +195,7 @@ def test_a_field_of_another_origin_can_not_be_replaced_by_its_key(api: Api, fore
 
 
 @pytest.mark.parametrize("by", ["id", "key"])
-def test_a_deleted_field_is_not_found_and_its_copy_is_no_new_field(
-    api: Api, city: Members, by: str
-):
+def test_a_deleted_field_is_not_found_and_its_copy_is_no_new_field(api, city, by):
     response = api.send("DELETE", f"{FIELDS}/{city[by]}", "ignored", content_type="text/plain")
     assert response.status == 204
     for reference in (city["id"], "city"):
@@ -214,7 +210,7 @@ def test_a_deleted_field_is_not_found_and_its_copy_is_no_new_field(
     assert api.list().fields == []
 
 
-def test_a_new_field_with_the_same_key_has_another_entity_tag(api: Api, city: Members):
+def test_a_new_field_with_the_same_key_has_another_entity_tag(api, city):
     etag = api.get("city").etag
     api.delete("city")
     assert api.post(FULL).etag != etag

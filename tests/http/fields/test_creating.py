@@ -9,14 +9,13 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField
 
 from ...support.interruptions import delete_integrations_after_a_taken_key
-from ..api import Api
 from ..conftest import CHANNELS, Harness
 
 CITY = {"name": "City", "data_type": "text"}
 AT = "2026-11-20T09:15:00.123Z"
 
 
-def test_a_missing_member_gets_its_default(api: Api):
+def test_a_missing_member_gets_its_default(api):
     response = api.post(CITY)
     assert response.status == 201
     (field_id,) = [field["id"] for field in api.list().fields]
@@ -38,7 +37,7 @@ def test_a_missing_member_gets_its_default(api: Api):
     assert list(response.field.items()) == list(expected.items())
 
 
-def test_every_writable_member_is_stored(api: Api):
+def test_every_writable_member_is_stored(api):
     members = {
         "name": "City",
         "key": "home_town",
@@ -53,14 +52,14 @@ def test_every_writable_member_is_stored(api: Api):
     assert api.get("home_town").field == created
 
 
-def test_the_response_has_the_location_and_the_entity_tag_of_the_field(api: Api):
+def test_the_response_has_the_location_and_the_entity_tag_of_the_field(api):
     created = api.post(CITY)
     found = api.send("GET", created.headers["location"])
     assert created.headers["location"] == f"/api/v1/recipient_fields/{created.field['id']}"
     assert (found.etag, found.content) == (created.etag, created.content)
 
 
-def test_a_missing_key_is_derived_from_the_name(api: Api):
+def test_a_missing_key_is_derived_from_the_name(api):
     assert api.post({**CITY, "name": "  Größe (cm)  "}).field["key"] == "grosse_cm"
 
 
@@ -68,18 +67,14 @@ def test_a_missing_key_is_derived_from_the_name(api: Api):
     ("name", "rule", "advice"),
     [("Tier 日本", "required", "Choose a key"), ("Sys admin", "reserved", "Choose another key")],
 )
-def test_a_name_from_which_no_key_can_be_derived_requires_a_key(
-    api: Api, name: str, rule: str, advice: str
-):
+def test_a_name_from_which_no_key_can_be_derived_requires_a_key(api, name, rule, advice):
     response = api.post({**CITY, "name": name})
     assert response.violations == [f"/recipient_field/key: {rule}"]
     assert advice in response.error["details"][0]["message"]
 
 
 @pytest.mark.parametrize("origin", CHANNELS)
-def test_a_taken_key_is_a_conflict_with_the_existing_field(
-    harness: Harness, api: Api, bakery: OrganizationId, origin: str
-):
+def test_a_taken_key_is_a_conflict_with_the_existing_field(harness, api, bakery, origin):
     holder = harness.add_field(bakery, CHANNELS[origin], "city")
     response = api.post(CITY)
     assert response.status_and_code == (409, "key_already_exists")
@@ -107,9 +102,7 @@ def synced(harness: Harness, bakery: OrganizationId) -> RecipientField:
     return harness.service.get_field(bakery, FieldKey("loyalty_tier"))
 
 
-def test_the_key_of_a_synced_field_is_a_conflict_with_its_esp_names(
-    api: Api, synced: RecipientField
-):
+def test_the_key_of_a_synced_field_is_a_conflict_with_its_esp_names(api, synced):
     response = api.post({"name": "Loyalty tier", "data_type": "text"})
     assert response.status_and_code == (409, "key_already_exists")
     message = (
@@ -122,11 +115,7 @@ def test_the_key_of_a_synced_field_is_a_conflict_with_its_esp_names(
 
 
 def test_a_taken_key_is_a_conflict_also_if_its_field_is_deleted_at_once(
-    harness: Harness,
-    api: Api,
-    bakery: OrganizationId,
-    synced: RecipientField,
-    monkeypatch: pytest.MonkeyPatch,
+    harness, api, bakery, synced, monkeypatch
 ):
     delete_integrations_after_a_taken_key(monkeypatch, harness.core, bakery)
     response = api.post({"name": "Loyalty tier", "data_type": "text"})
@@ -134,18 +123,14 @@ def test_a_taken_key_is_a_conflict_also_if_its_field_is_deleted_at_once(
     assert api.get(synced.id).status == 404
 
 
-def test_the_names_of_ten_integrations_are_shown(
-    api: Api, harness: Harness, bakery: OrganizationId, synced: RecipientField
-):
+def test_the_names_of_ten_integrations_are_shown(api, harness, bakery, synced):
     for number in range(8):
         harness.core.integrations.create_integration(bakery, esp=Esp("braze"), name=f"B{number}")
     message = api.post({"name": "Loyalty tier", "data_type": "text"}).messages[0]
     assert message.endswith("loyalty_tier at B6, and 1 more.")
 
 
-def test_a_batch_has_no_names_because_each_operation_would_need_them(
-    api: Api, synced: RecipientField
-):
+def test_a_batch_has_no_names_because_each_operation_would_need_them(api, synced):
     members = {"name": "Loyalty tier", "data_type": "text"}
     response = api.apply({"operation": "create", "recipient_field": members})
     assert response.error["details"][0]["message"] == (
@@ -154,14 +139,12 @@ def test_a_batch_has_no_names_because_each_operation_would_need_them(
     )
 
 
-def test_read_only_members_can_be_sent_with_their_future_values(api: Api):
+def test_read_only_members_can_be_sent_with_their_future_values(api):
     read_only_members = {"source": "api", "integration_id": None, "esp_field_name": None}
     assert api.post({**CITY, **read_only_members}).status == 201
 
 
-def test_an_organization_at_its_limit_can_not_create_fields(
-    harness: Harness, bakery: OrganizationId
-):
+def test_an_organization_at_its_limit_can_not_create_fields(harness, bakery):
     limited = Harness(harness.storage, harness.clock, limit=2).client_with_key(bakery)
     harness.add_field(bakery, CHANNELS["manual"])  # It does not count towards the limit.
     for key in ("a", "b"):

@@ -9,13 +9,13 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.application import Core
-from recipient_fields.domain import OrganizationId, RecipientField, format_instant
+from recipient_fields.domain import OrganizationId, format_instant
 from recipient_fields.entrypoints.http.app import create_app
 from recipient_fields.testing.field_changes import delete_field
 
 from ...support.catalog_storage import UnrecordedStorage
 from ..api import FIELDS, HISTORY, Api, ApiResponse, compact, falcon_transport
-from ..conftest import CHANNELS, Clock, Harness
+from ..conftest import CHANNELS, Harness
 
 RECORD = ["sequence", "occurred_at", "operation", "actor", "request_id", "field_id", "key"]
 STATES = ["before", "after"]
@@ -52,9 +52,7 @@ def changed(api: Api, harness: Harness, bakery: OrganizationId) -> Api:
 
 
 class TestRecords:
-    def test_a_record_has_the_author_and_the_field_before_and_after(
-        self, harness: Harness, bakery: OrganizationId
-    ):
+    def test_a_record_has_the_author_and_the_field_before_and_after(self, harness, bakery):
         issued = harness.issue_key(bakery)
         api = harness.client().with_key(issued.plain.reveal())
         created = api.post({"name": "City", "data_type": "text"}, x_request_id="r-1").field
@@ -81,21 +79,19 @@ class TestRecords:
         assert (second["before"], second["after"]) == (created, updated)
         assert issued.plain.reveal() not in response.content.decode()
 
-    def test_an_api_key_as_the_request_id_is_not_recorded(self, api: Api):
+    def test_an_api_key_as_the_request_id_is_not_recorded(self, api):
         api.post({"name": "City", "data_type": "text"}, x_request_id=api.key)
         assert api.key is not None
         assert api.key not in api.send("GET", HISTORY).content.decode()
 
-    def test_a_request_that_changes_nothing_has_no_record(self, api: Api, city, reader: Api):
+    def test_a_request_that_changes_nothing_has_no_record(self, api, city, reader):
         api.patch("city", {"name": "City"})
         api.post({"name": "City", "data_type": "text"})
         reader.delete("city")
         api.patch("city", {"name": ""})
         assert sequences(api.send("GET", HISTORY)) == [1]
 
-    def test_changes_of_every_channel_are_listed(
-        self, api: Api, harness: Harness, bakery: OrganizationId
-    ):
+    def test_changes_of_every_channel_are_listed(self, api, harness, bakery):
         for name, channel in CHANNELS.items():
             harness.add_field(bakery, channel, f"{name}_shop")
         actors = [record["actor"] for record in records(api.send("GET", HISTORY))]
@@ -121,13 +117,13 @@ class TestPages:
             ("?operation=updated&limit=2", [3, 6]),
         ],
     )
-    def test_parameters_select_the_records(self, changed: Api, query: str, expected: list[int]):
+    def test_parameters_select_the_records(self, changed, query, expected):
         response = changed.send("GET", HISTORY + query)
         assert sequences(response) == expected
         assert "link" not in response.headers
 
     @pytest.mark.parametrize("path", [HISTORY, f"{FIELDS}/city/changes"])
-    def test_links_lead_through_all_records(self, changed: Api, path: str):
+    def test_links_lead_through_all_records(self, changed, path):
         found: list[int] = []
         page: str | None = f"{path}?limit=2&source=api"
         while page is not None and len(found) <= 5:  # A wrong link could lead back.
@@ -145,11 +141,11 @@ class TestPages:
             *("after=1&after=2", "q=a", "sort=id", "as_of=2026-11-20T09:15:00Z"),
         ],
     )
-    def test_invalid_parameters_are_rejected(self, api: Api, query: str):
+    def test_invalid_parameters_are_rejected(self, api, query):
         response = api.send("GET", f"{HISTORY}?{query}")
         assert response.status_and_code == (400, "invalid_parameter")
 
-    def test_a_page_has_the_digest_of_its_body_as_entity_tag(self, changed: Api):
+    def test_a_page_has_the_digest_of_its_body_as_entity_tag(self, changed):
         first = changed.send("GET", f"{HISTORY}?limit=5")
         known = changed.send("GET", f"{HISTORY}?limit=5", if_none_match=first.etag)
         assert (known.status, known.etag) == (304, first.etag)
@@ -160,29 +156,29 @@ class TestPages:
 
 
 class TestChangesOfAField:
-    def test_by_id_only_the_records_of_this_field_are_listed(self, changed: Api):
+    def test_by_id_only_the_records_of_this_field_are_listed(self, changed):
         ids = [record["field_id"] for record in records(changed.send("GET", HISTORY))]
         old, new = ids[0], ids[-1]
         assert sequences(changed.send("GET", f"{FIELDS}/{old}/changes")) == [1, 3, 4]
         assert sequences(changed.send("GET", f"{FIELDS}/{new}/changes")) == [5, 6]
         assert sequences(changed.send("GET", f"{FIELDS}/{new}/changes?after=5")) == [6]
 
-    def test_a_field_without_matching_records_has_an_empty_page(self, changed: Api):
+    def test_a_field_without_matching_records_has_an_empty_page(self, changed):
         assert sequences(changed.send("GET", f"{FIELDS}/city/changes?operation=restored")) == []
 
     @pytest.mark.parametrize("query", ["key=city", "after=-1"])
-    def test_the_key_and_invalid_parameters_are_rejected(self, changed: Api, query: str):
+    def test_the_key_and_invalid_parameters_are_rejected(self, changed, query):
         response = changed.send("GET", f"{FIELDS}/city/changes?{query}")
         assert response.status_and_code == (400, "invalid_parameter")
 
     @pytest.mark.parametrize("reference", ["missing", "999", "01", "No"])
-    def test_a_field_that_never_existed_is_not_found(self, changed: Api, reference: str):
+    def test_a_field_that_never_existed_is_not_found(self, changed, reference):
         response = changed.send("GET", f"{FIELDS}/{reference}/changes")
         assert response.status_code_and_reason == (404, "not_found", None)
 
 
 class TestRestoration:
-    def test_a_deleted_field_is_restored_with_its_id(self, api: Api, city: dict[str, Any]):
+    def test_a_deleted_field_is_restored_with_its_id(self, api, city):
         etag = api.get("city").etag
         api.delete("city")
 
@@ -195,7 +191,7 @@ class TestRestoration:
         assert records(api.send("GET", HISTORY))[-1]["after"] == response.field
 
     @pytest.mark.parametrize("reference", ["city", "999", "01", "No"])
-    def test_only_the_id_of_a_deleted_field_is_found(self, api: Api, city, reference: str):
+    def test_only_the_id_of_a_deleted_field_is_found(self, api, city, reference):
         api.delete("city")
         response = api.send("POST", f"{FIELDS}/{reference}/restore")
         assert response.status_and_code == (404, "not_found")
@@ -204,7 +200,7 @@ class TestRestoration:
         }.get(reference, "A deleted field is restored by its id")
         assert response.error["message"].startswith(message)
 
-    def test_the_message_for_a_key_leads_to_the_id(self, api: Api, city):
+    def test_the_message_for_a_key_leads_to_the_id(self, api, city):
         api.delete("city")
         message = api.send("POST", f"{FIELDS}/city/restore").error["message"]
         path = message.partition("`GET ")[2].partition("`")[0]
@@ -212,9 +208,7 @@ class TestRestoration:
         assert [each["before"]["id"] for each in deleted] == [city["id"]]
         assert records(api.send("GET", path.replace("KEY", "never"))) == []
 
-    def test_a_field_of_another_origin_is_not_restored(
-        self, api: Api, harness: Harness, bakery: OrganizationId, foreign: RecipientField
-    ):
+    def test_a_field_of_another_origin_is_not_restored(self, api, harness, bakery, foreign):
         delete_field(
             harness.storage.fields,
             bakery,
@@ -227,15 +221,13 @@ class TestRestoration:
         assert response.status_code_and_reason == (403, "forbidden", "field_not_api_managed")
         assert api.list().fields == []
 
-    def test_a_read_only_key_can_not_restore(self, api: Api, reader: Api, city: dict[str, Any]):
+    def test_a_read_only_key_can_not_restore(self, api, reader, city):
         api.delete("city")
         response = reader.send("POST", f"{FIELDS}/{city['id']}/restore")
         assert response.status_code_and_reason == (403, "forbidden", "insufficient_scope")
         assert api.list().fields == []
 
-    def test_a_taken_key_is_a_conflict_with_the_existing_field(
-        self, api: Api, city: dict[str, Any]
-    ):
+    def test_a_taken_key_is_a_conflict_with_the_existing_field(self, api, city):
         not_deleted = api.send("POST", f"{FIELDS}/{city['id']}/restore")
         api.delete("city")
         other = api.post({"name": "City", "data_type": "date"}).field
@@ -246,7 +238,7 @@ class TestRestoration:
             assert (detail["existing_id"], detail["existing_key"]) == (existing["id"], "city")
         assert api.list().fields == [other]
 
-    def test_the_limit_applies(self, harness: Harness):
+    def test_the_limit_applies(self, harness):
         limited = Harness(harness.storage, harness.clock, limit=1)
         api = limited.client_with_key(limited.organization("Small"))
         city = api.post({"name": "City", "data_type": "text"}).field
@@ -263,7 +255,7 @@ class TestRestoration:
             ('{"recipient_field": {"name": "Other"}}', {"content_type": None}),
         ],
     )
-    def test_a_body_is_ignored(self, api: Api, city: dict[str, Any], body: str, headers: Any):
+    def test_a_body_is_ignored(self, api, city, body, headers):
         api.delete("city")
         response = api.send("POST", f"{FIELDS}/{city['id']}/restore", body, **headers)
         assert response.status == 200
@@ -271,7 +263,7 @@ class TestRestoration:
 
 
 class TestListsAsOf:
-    def test_the_list_is_that_of_the_time(self, changed: Api):
+    def test_the_list_is_that_of_the_time(self, changed):
         times = [record["occurred_at"] for record in records(changed.send("GET", HISTORY))]
         listed = [changed.send("GET", f"{FIELDS}?as_of={at}") for at in times]
         assert [response.keys for response in listed] == [
@@ -285,7 +277,7 @@ class TestListsAsOf:
         assert [response.headers["total-count"] for response in listed] == list("122122")
 
     def test_a_later_time_is_the_current_list_and_is_never_stale(
-        self, changed: Api, harness: Harness, bakery: OrganizationId, clock: Clock
+        self, changed, harness, bakery, clock
     ):
         path = f"{FIELDS}?as_of={LATER}"
         first = changed.send("GET", path)
@@ -299,7 +291,7 @@ class TestListsAsOf:
             404, "not_found", "before_history",
         )  # fmt: skip
 
-    def test_it_combines_with_the_other_parameters(self, changed: Api):
+    def test_it_combines_with_the_other_parameters(self, changed):
         at = records(changed.send("GET", HISTORY))[1]["occurred_at"]
         assert changed.send("GET", f"{FIELDS}?as_of={at}&source=manual").keys == ["shop"]
         first = changed.send("GET", f"{FIELDS}?as_of={at}&sort=-key&limit=1")
@@ -308,7 +300,7 @@ class TestListsAsOf:
         assert page is not None
         assert changed.send("GET", page).keys == ["city"]
 
-    def test_a_cursor_belongs_to_its_time(self, changed: Api):
+    def test_a_cursor_belongs_to_its_time(self, changed):
         times = [record["occurred_at"] for record in records(changed.send("GET", HISTORY))]
         page = next_page(changed.send("GET", f"{FIELDS}?as_of={times[1]}&limit=1"))
         assert page is not None
@@ -318,7 +310,7 @@ class TestListsAsOf:
         same = times[1].replace("Z", "%2B00:00")
         assert changed.send("GET", page.replace(encoded, same)).status == 200
 
-    def test_a_time_before_the_history_is_not_found(self, api: Api, clock: Clock):
+    def test_a_time_before_the_history_is_not_found(self, api, clock):
         now = format_instant(clock())
         before = format_instant(clock() - timedelta(milliseconds=1))
         for at, has_history in ((LATER, False), (now, False), (before, True)):
@@ -337,19 +329,17 @@ class TestListsAsOf:
             "2026-11-20T09:15:00Z&as_of=2026-11-20T09:15:00Z",
         ],
     )
-    def test_an_invalid_time_is_rejected(self, changed: Api, at: str):
+    def test_an_invalid_time_is_rejected(self, changed, at):
         response = changed.send("GET", f"{FIELDS}?as_of={at}")
         assert response.status_and_code == (400, "invalid_parameter")
 
     @pytest.mark.parametrize("path", [f"{FIELDS}/city", HISTORY])
-    def test_only_the_list_has_the_parameter(self, changed: Api, path: str):
+    def test_only_the_list_has_the_parameter(self, changed, path):
         assert changed.send("GET", f"{path}?as_of={LATER}").status == 400
 
 
 class TestOrganizations:
-    def test_no_response_contains_anything_of_another_organization(
-        self, changed: Api, brewery: Api, harness: Harness
-    ):
+    def test_no_response_contains_anything_of_another_organization(self, changed, brewery, harness):
         before = changed.send("GET", HISTORY).content
         deleted = records(changed.send("GET", HISTORY))[0]["field_id"]
         assert records(brewery.send("GET", HISTORY)) == []
@@ -385,9 +375,7 @@ class TestAStorageWithoutAHistory:
             ("POST", f"{FIELDS}/1/restore"),
         ],
     )
-    def test_a_request_for_the_history_is_not_implemented(
-        self, unrecorded: Api, method: str, path: str
-    ):
+    def test_a_request_for_the_history_is_not_implemented(self, unrecorded, method, path):
         unrecorded.post({"name": "City", "data_type": "text"})
         response = unrecorded.send(method, path)
         assert response.status == 501
@@ -395,7 +383,7 @@ class TestAStorageWithoutAHistory:
             assert response.error["code"] == "not_implemented"
             assert response.error["message"] == "This service has no history of fields."
 
-    def test_fields_are_created_changed_and_deleted(self, unrecorded: Api):
+    def test_fields_are_created_changed_and_deleted(self, unrecorded):
         created = unrecorded.post({"name": "City", "data_type": "text"}).field
         assert unrecorded.patch("city", {"name": "Town"}).field["name"] == "Town"
         assert [field["id"] for field in unrecorded.list().fields] == [created["id"]]

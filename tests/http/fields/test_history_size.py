@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -48,9 +47,7 @@ def limited(harness: Harness, bakery: OrganizationId) -> Api:
     return harness.client(fields=core.fields).with_key(key)
 
 
-def test_the_oldest_records_of_a_large_history_are_removed(
-    limited: Api, harness: Harness, bakery: OrganizationId, caplog: pytest.LogCaptureFixture
-):
+def test_the_oldest_records_of_a_large_history_are_removed(limited, harness, bakery, caplog):
     """A reader who follows the history, and a user who restores a field, are told."""
     caplog.set_level(logging.INFO, AUDIT)
     gone = limited.post({"name": "Gone", "data_type": "text"}).field
@@ -86,9 +83,7 @@ def test_the_oldest_records_of_a_large_history_are_removed(
     assert past.status_code_and_reason == (404, "not_found", "before_history")
 
 
-def test_a_history_that_was_larger_at_the_upgrade_is_kept_until_the_limit_is_set(
-    harness: Harness, bakery: OrganizationId
-):
+def test_a_history_that_was_larger_at_the_upgrade_is_kept_until_the_limit_is_set(harness, bakery):
     limit = HistoryLimit(LIMIT)
     size = harness.storage.history.size(bakery)
     assert limit.target(size) is None
@@ -128,9 +123,7 @@ def toggling(*, insertable: bool) -> str:
     return json.dumps({"operations": operations}, separators=(",", ":"))
 
 
-def test_a_small_batch_adds_little_to_the_history_of_large_fields(
-    api: Api, harness: Harness, bakery: OrganizationId
-):
+def test_a_small_batch_adds_little_to_the_history_of_large_fields(api, harness, bakery):
     large_fields(harness, bakery)
     before = harness.storage.history.size(bakery).bytes
     assert before > FIELD_COUNT * 60_000
@@ -146,7 +139,7 @@ def test_a_small_batch_adds_little_to_the_history_of_large_fields(
 
 
 @pytest.mark.slow
-def test_a_small_batch_adds_little_to_a_sqlite_file(folder: Path):
+def test_a_small_batch_adds_little_to_a_sqlite_file(folder):
     file = folder / "growth.db"
     harness = Harness.open(f"sqlite:{file}")
     with closing(harness.storage):
@@ -164,12 +157,7 @@ def test_a_small_batch_adds_little_to_a_sqlite_file(folder: Path):
 
 @pytest.mark.parametrize("changed", [False, True])
 def test_a_page_of_a_past_list_reads_the_large_values_of_this_page_only(
-    api: Api,
-    harness: Harness,
-    bakery: OrganizationId,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    changed: bool,
+    api, harness, bakery, monkeypatch, *, changed
 ):
     large_fields(harness, bakery)
     at = harness.storage.history.select(bakery, HistoryQuery(limit=1)).records[0].occurred_at

@@ -72,13 +72,13 @@ WITHOUT_COUNTERPARTS = ["city", "size", "first", "zip", "town", "shoe_size", "st
 
 @pytest.mark.usefixtures("counterparts")
 class TestCounterparts:
-    def test_are_a_part_of_the_list_unless_they_are_left_out(self, api: Api):
+    def test_are_a_part_of_the_list_unless_they_are_left_out(self, api):
         assert get_list(api, "").keys == ALL_KEYS
         assert get_list(api, "counterparts=TRUE").keys == ALL_KEYS
         response = get_list(api, "counterparts=false")
         assert (response.keys, response.headers["total-count"]) == (WITHOUT_COUNTERPARTS, "7")
 
-    def test_are_left_out_of_what_other_filters_select(self, api: Api):
+    def test_are_left_out_of_what_other_filters_select(self, api):
         assert get_list(api, "counterparts=False&q=CITY").keys == ["city"]
         assert get_list(api, "counterparts=false&source=integration&sort=-key").keys == [
             "street",
@@ -86,7 +86,7 @@ class TestCounterparts:
             "first",
         ]
 
-    def test_are_left_out_of_each_page(self, api: Api):
+    def test_are_left_out_of_each_page(self, api):
         query = "counterparts=false&limit=3"
         keys: list[str] = []
         while query and len(keys) <= len(WITHOUT_COUNTERPARTS):
@@ -95,14 +95,12 @@ class TestCounterparts:
             query = next_of(response) or ""
         assert keys == WITHOUT_COUNTERPARTS
 
-    def test_a_cursor_is_valid_only_with_the_same_counterparts(self, api: Api):
+    def test_a_cursor_is_valid_only_with_the_same_counterparts(self, api):
         cursor = cursor_of(get_list(api, "counterparts=false&limit=3"))
         assert get_list(api, f"{cursor}&limit=3").status_and_code == BAD_REQUEST
         assert get_list(api, f"{cursor}&counterparts=false").status == 200
 
-    def test_a_name_that_is_set_changes_the_list_and_its_version(
-        self, api: Api, harness: Harness, bakery: OrganizationId
-    ):
+    def test_a_name_that_is_set_changes_the_list_and_its_version(self, api, harness, bakery):
         before = get_list(api, "counterparts=false")
         names = {"town": SetName("shoe size")}
         harness.core.integrations.set_names(bakery, IntegrationId(1), names)
@@ -150,7 +148,7 @@ class TestFilters:
             "": ["city", "size", "first", "zip", "town"],
         }.items(),
     )
-    def test_each_filter_selects_the_matching_fields(self, api: Api, query: str, keys: list[str]):
+    def test_each_filter_selects_the_matching_fields(self, api, query, keys):
         response = get_list(api, query)
         assert response.keys == keys
         assert response.headers["total-count"] == str(len(keys))
@@ -166,10 +164,10 @@ class TestFilters:
             "sort=-id": ["town", "zip", "first", "size", "city"],
         }.items(),
     )
-    def test_the_order_is_by_code_points_then_by_id(self, api: Api, query: str, keys: list[str]):
+    def test_the_order_is_by_code_points_then_by_id(self, api, query, keys):
         assert get_list(api, query).keys == keys
 
-    def test_the_order_by_updated_at_follows_changes(self, api: Api, harness: Harness):
+    def test_the_order_by_updated_at_follows_changes(self, api, harness):
         harness.clock.advance(seconds=1)
         api.patch("city", {"name": "c"})
         assert get_list(api, "sort=-updated_at").keys[0] == "city"
@@ -211,9 +209,7 @@ class TestFilters:
             *(("", query) for query in ("=1", "limit=1&", "limit=1&&sort=id")),
         ],
     )  # fmt: skip
-    def test_unknown_malformed_or_repeated_parameters_are_rejected_by_name(
-        self, api: Api, name: str, query: str
-    ):
+    def test_unknown_malformed_or_repeated_parameters_are_rejected_by_name(self, api, name, query):
         response = get_list(api, query)
         assert response.status_and_code == BAD_REQUEST
         assert name == "" or f"`{name}`" in response.error["message"]
@@ -222,12 +218,12 @@ class TestFilters:
         "name",
         ["x" * 33, "a%0Ab", "a%E2%80%AEb", "%1b[31m", "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"],
     )
-    def test_a_name_that_is_long_or_not_printable_is_not_repeated(self, api: Api, name: str):
+    def test_a_name_that_is_long_or_not_printable_is_not_repeated(self, api, name):
         message = get_list(api, f"{name}=1").error["message"]
         assert message.startswith("Unknown query parameter `…`.")
         assert message.isprintable()
 
-    def test_no_message_repeats_a_value(self, api: Api):
+    def test_no_message_repeats_a_value(self, api):
         for name in LIST_PARAMETERS:
             for query in (
                 f"{name}=vvv%00",
@@ -240,7 +236,7 @@ class TestFilters:
                 assert "vvv" not in response.error["message"].lower()
 
     @pytest.mark.parametrize("method", ["POST", "OPTIONS"])
-    def test_other_methods_of_the_list_accept_no_parameters(self, api: Api, method: str):
+    def test_other_methods_of_the_list_accept_no_parameters(self, api, method):
         response = api.send(method, f"{FIELDS}?limit=1", "{}")
         assert response.status_and_code == BAD_REQUEST
         assert "`limit`" in response.error["message"]
@@ -250,7 +246,7 @@ class TestFilters:
 class TestPages:
     @pytest.mark.parametrize("limit", [2, 5])
     @pytest.mark.parametrize("sort", ["id", "-key", "name", "-name", "updated_at"])
-    def test_the_links_lead_to_every_field_once(self, api: Api, limit: int, sort: str):
+    def test_the_links_lead_to_every_field_once(self, api, limit, sort):
         whole = get_list(api, f"sort={sort}")
         keys: list[str] = []
         query: str | None = f"sort={sort}&limit={limit}"
@@ -262,7 +258,7 @@ class TestPages:
             query = next_of(page)
         assert keys == whole.keys
 
-    def test_a_link_keeps_the_filters(self, api: Api):
+    def test_a_link_keeps_the_filters(self, api):
         query = next_of(get_list(api, "source=api&q=C&sort=name&limit=1&insertable=true"))
         assert query is None  # Only `city` is left.
         query = next_of(get_list(api, f"source=api&q={quote('t')}&limit=1"))
@@ -272,7 +268,7 @@ class TestPages:
     @pytest.mark.parametrize("form", ["source=api,manual", "source=api&source=manual"])
     @pytest.mark.parametrize("other", ["source=manual,api", "source=manual&source=api,manual"])
     def test_values_separated_by_commas_and_repeated_parameters_are_equivalent(
-        self, api: Api, form: str, other: str
+        self, api, form, other
     ):
         query = next_of(get_list(api, f"{form}&limit=1"))
         assert query is not None
@@ -285,20 +281,20 @@ class TestPages:
         cursor = cursor_of(get_list(api, f"{form}&limit=1"))
         assert get_list(api, f"{other}&{cursor}").keys == ["size"]
 
-    def test_a_cursor_contains_its_limit_and_a_request_can_override_it(self, api: Api, cursor: str):
+    def test_a_cursor_contains_its_limit_and_a_request_can_override_it(self, api, cursor):
         assert get_list(api, cursor).keys == ["first", "zip"]
         assert get_list(api, f"{cursor}&limit=1").keys == ["first"]
 
     @pytest.mark.parametrize("other", ["source=api", "sort=key", "sort=-id", "q=a", "key=city"])
-    def test_a_cursor_of_another_query_is_rejected(self, api: Api, cursor: str, other: str):
+    def test_a_cursor_of_another_query_is_rejected(self, api, cursor, other):
         response = get_list(api, f"{cursor}&{other}")
         assert response.status_and_code == BAD_REQUEST
         assert "it belongs to other filters or another order" in response.error["message"]
 
-    def test_a_cursor_of_another_organization_is_rejected(self, brewery: Api, cursor: str):
+    def test_a_cursor_of_another_organization_is_rejected(self, brewery, cursor):
         assert get_list(brewery, cursor).status_and_code == BAD_REQUEST
 
-    def test_a_modified_cursor_is_rejected(self, api: Api, cursor: str):
+    def test_a_modified_cursor_is_rejected(self, api, cursor):
         for place in range(len("cursor="), len(cursor)):
             swapped = "A" if cursor[place] != "A" else "B"
             response = get_list(api, cursor[:place] + swapped + cursor[place + 1 :])
@@ -321,19 +317,17 @@ class TestPages:
             ("q=100%", "Invalid value for `q`: percent-encode it as UTF-8."),
         ],
     )
-    def test_a_rejection_says_which_values_are_accepted(self, api: Api, query: str, expected: str):
+    def test_a_rejection_says_which_values_are_accepted(self, api, query, expected):
         assert expected in get_list(api, query).error["message"]
 
     @pytest.mark.parametrize("junk", ["!{}", "{}!", "{}=", "{}%20", "%20{}", "{}%0A"])
-    def test_a_cursor_with_additional_characters_is_rejected(
-        self, api: Api, cursor: str, junk: str
-    ):
+    def test_a_cursor_with_additional_characters_is_rejected(self, api, cursor, junk):
         value = junk.format(cursor.removeprefix("cursor="))
         response = get_list(api, f"limit=2&cursor={value}")
         assert response.status_and_code == BAD_REQUEST
         assert "Invalid value for `cursor`: it is damaged." in response.error["message"]
 
-    def test_a_cursor_is_valid_after_the_deletion_of_its_field(self, api: Api):
+    def test_a_cursor_is_valid_after_the_deletion_of_its_field(self, api):
         query = next_of(get_list(api, "source=api&limit=1"))
         assert query is not None
         api.delete("city")
@@ -345,13 +339,13 @@ class TestPages:
 @pytest.mark.usefixtures("five_fields")
 class TestCaching:
     @pytest.mark.parametrize("query", ["", "source=api", "limit=2", "sort=-name&limit=1"])
-    def test_an_unchanged_page_gets_304(self, api: Api, query: str):
+    def test_an_unchanged_page_gets_304(self, api, query):
         tag = get_list(api, query).etag
         assert get_list(api, query, if_none_match=tag).status == 304
         api.patch("town", {"name": "B"})
         assert get_list(api, query, if_none_match=tag).status == 200
 
-    def test_head_has_the_headers_of_get(self, api: Api):
+    def test_head_has_the_headers_of_get(self, api):
         get = get_list(api, "limit=2&source=api")
         head = api.send("HEAD", f"{FIELDS}?limit=2&source=api")
         for name in ("etag", "link", "total-count", "content-length"):
@@ -373,9 +367,7 @@ class TestCaching:
         ("created_at", [2, 2**53 - 1, 1]),
     ],
 )
-def test_a_forged_cursor_is_rejected(
-    api: Api, bakery: OrganizationId, sort: str, place: list[object]
-):
+def test_a_forged_cursor_is_rejected(api, bakery, sort, place):
     query = FieldQuery(sort=SortKey(sort))
     token = json.dumps([*place, checksum(place, query, bakery)])
     cursor = urlsafe_b64encode(token.encode()).decode().rstrip("=")

@@ -11,7 +11,7 @@ import pytest
 
 from recipient_fields.domain import Rule
 
-from ..api import FIELDS, Api
+from ..api import FIELDS
 from ..stories import Members, Story, outcome, stories
 
 STORAGES = ("memory",)  # These requests do not reach the storage.
@@ -183,13 +183,13 @@ OF_WRONG = {
         ),
     }
 )
-def test_an_invalid_member_or_document_is_rejected(api: Api, city: Members, story: Story):
+def test_an_invalid_member_or_document_is_rejected(api, city, story):
     before = api.state()
     assert sorted(outcome(story.send(api, city))) == sorted(story.outcome)
     assert api.state() == before
 
 
-def test_esp_output_is_stored_unchanged(api: Api):
+def test_esp_output_is_stored_unchanged(api):
     text = '  {{ contact.FNAME\u0301 }}\r\n\t\u2028</script> \\ " \U0010ffff\x01'
     members = {"custom_insertion_code": text, "custom_value_expression": text}
     stored = api.post({**CITY, **members}).field
@@ -206,15 +206,13 @@ def test_esp_output_is_stored_unchanged(api: Api):
         ("boolean", None, None),
     ],
 )
-def test_allowed_values_are_stored_in_order_and_normalized(
-    api: Api, data_type: str, values: list[object], stored: list[object]
-):
+def test_allowed_values_are_stored_in_order_and_normalized(api, data_type, values, stored):
     created = api.post({"name": "City", "data_type": data_type, "allowed_values": values}).field
     assert repr(created["allowed_values"]) == repr(stored)
     assert repr(api.get("city").field["allowed_values"]) == repr(stored)
 
 
-def test_forbidden_characters_are_reported_at_any_depth(api: Api):
+def test_forbidden_characters_are_reported_at_any_depth(api):
     body = (
         '{"\\ud800": 1, "recipient_field": {"name": "a", "data_type": "text",'
         ' "allowed_values": ["a", "\\udc00", {"b\\u0000": [["\\ud800"]]}, [["\\u0000"]]]}}'
@@ -226,12 +224,12 @@ def test_forbidden_characters_are_reported_at_any_depth(api: Api):
     ]
 
 
-def test_surrogate_pairs_are_accepted(api: Api):
+def test_surrogate_pairs_are_accepted(api):
     body = '{"recipient_field": {"name": "\\ud83d\\ude00", "key": "city", "data_type": "text"}}'
     assert api.send("POST", FIELDS, body).field["name"] == "😀"
 
 
-def test_violations_of_known_members_are_reported_before_unknown_members(api: Api):
+def test_violations_of_known_members_are_reported_before_unknown_members(api):
     response = api.post({**{f"x{n}": 1 for n in range(1_000)}, "name": " ", "data_type": "texx"})
     violations = [(detail["pointer"], detail["code"]) for detail in response.error["details"]]
     assert len(violations) == 1_000
@@ -241,7 +239,7 @@ def test_violations_of_known_members_are_reported_before_unknown_members(api: Ap
     } <= set(violations)
 
 
-def test_no_message_repeats_a_value_of_the_request(api: Api, city):
+def test_no_message_repeats_a_value_of_the_request(api, city):
     document = dict.fromkeys([*city, "Zanzibar"], "Zanzibar")
     for send in (api.post, lambda members: api.patch("city", members)):
         for members in (document, {**city, "name": "Zanzibar", "source": "Zanzibar"}, ["Zanzibar"]):
@@ -261,9 +259,7 @@ def test_no_message_repeats_a_value_of_the_request(api: Api, city):
         ({"data_type": "money"}, "/recipient_field/data_type", None),
     ],
 )
-def test_a_similar_name_or_value_is_suggested(
-    api: Api, members: dict[str, object], pointer: str, suggestion: str | None
-):
+def test_a_similar_name_or_value_is_suggested(api, members, pointer, suggestion):
     response = api.post({"name": "City", "data_type": "text", **members})
     (detail,) = [d for d in response.error["details"] if d["pointer"] == pointer]
     assert detail.get("suggestion") == suggestion

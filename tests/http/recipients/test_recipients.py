@@ -30,7 +30,7 @@ def fields(api: Api) -> None:
 
 
 class TestSchema:
-    def test_it_describes_each_field(self, reader: Api):
+    def test_it_describes_each_field(self, reader):
         schema = reader.send("GET", RECIPIENT_SCHEMA).json
         assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         assert schema["additionalProperties"] is False
@@ -38,11 +38,11 @@ class TestSchema:
         assert schema["properties"]["loyalty_tier"]["title"] == "Loyalty tier"
         assert schema["properties"]["loyalty_tier"]["enum"] == ["gold", "silver", None]
 
-    def test_other_members_can_be_permitted(self, reader: Api):
+    def test_other_members_can_be_permitted(self, reader):
         schema = reader.send("GET", f"{RECIPIENT_SCHEMA}?additional=true").json
         assert schema["additionalProperties"] is True
 
-    def test_it_is_sent_once_per_version(self, api: Api):
+    def test_it_is_sent_once_per_version(self, api):
         first = api.send("GET", RECIPIENT_SCHEMA)
         assert api.send("GET", RECIPIENT_SCHEMA, if_none_match=first.etag).status == 304
         api.delete("size")
@@ -51,21 +51,21 @@ class TestSchema:
         assert list(second.json["properties"]) == ["loyalty_tier", "seen"]
 
     @pytest.mark.parametrize("query", ["additional=yes", "additional=", "other=1"])
-    def test_other_parameters_are_rejected(self, reader: Api, query: str):
+    def test_other_parameters_are_rejected(self, reader, query):
         response = reader.send("GET", f"{RECIPIENT_SCHEMA}?{query}")
         assert response.status_and_code == (400, "invalid_parameter")
 
     @pytest.mark.parametrize("accept", ["application/schema+json", "application/json", "*/*"])
-    def test_clients_can_accept_json_or_json_schema(self, reader: Api, accept: str):
+    def test_clients_can_accept_json_or_json_schema(self, reader, accept):
         assert reader.send("GET", RECIPIENT_SCHEMA, accept=accept).status == 200
         assert reader.send("GET", RECIPIENT_SCHEMA, accept="text/html").status == 406
 
-    def test_another_organization_has_its_own_schema(self, brewery: Api):
+    def test_another_organization_has_its_own_schema(self, brewery):
         assert brewery.send("GET", RECIPIENT_SCHEMA).json["properties"] == {}
 
 
 class TestChecks:
-    def test_each_recipient_has_a_result_in_order(self, reader: Api):
+    def test_each_recipient_has_a_result_in_order(self, reader):
         response = check(
             reader,
             {"loyalty_tier": "gold", "size": 1.0, "seen": "2026-11-20T10:15:00+01:00"},
@@ -104,7 +104,7 @@ class TestChecks:
         assert empty == {"valid": True, "recipient": {}}
         assert unset == {"valid": True, "recipient": {"size": None}}
 
-    def test_a_thousand_recipients_can_be_sent(self, reader: Api):
+    def test_a_thousand_recipients_can_be_sent(self, reader):
         recipient = {"loyalty_tier": "gold", "size": 3, "seen": "2026-11-20T10:15:00Z"}
         response = check(reader, *[recipient] * 1000)
         assert [result["valid"] for result in response.json["results"]] == [True] * 1000
@@ -122,47 +122,45 @@ class TestChecks:
             ("[]", ": type"),
         ],
     )
-    def test_other_documents_are_rejected(self, reader: Api, body: str, violation: str):
+    def test_other_documents_are_rejected(self, reader, body, violation):
         assert reader.send("POST", RECIPIENT_CHECKS, body).violations == [violation]
 
     @pytest.mark.parametrize("text", [r"a\u0000b", r"\ud800"])
-    def test_a_bad_character_is_a_violation_of_its_recipient(self, reader: Api, text: str):
+    def test_a_bad_character_is_a_violation_of_its_recipient(self, reader, text):
         body = f'{{"recipients": [{{"{text}": 1}}, {{"loyalty_tier": "{text}"}}]}}'
         first, second = reader.send("POST", RECIPIENT_CHECKS, body).json["results"]
         assert first["violations"][0]["pointer"] == ""
         assert second["violations"][0]["pointer"] == "/loyalty_tier"
 
     @pytest.mark.parametrize("text", [r"a\u0000b", r"\ud800"])
-    def test_a_bad_character_in_a_name_is_a_violation_of_the_document(self, reader: Api, text: str):
+    def test_a_bad_character_in_a_name_is_a_violation_of_the_document(self, reader, text):
         body = f'{{"recipients": [{{}}], "{text}": 1}}'
         response = reader.send("POST", RECIPIENT_CHECKS, body)
         assert response.violations == [": invalid_characters"]
 
-    def test_nothing_is_stored_and_no_value_is_logged(
-        self, reader: Api, caplog: pytest.LogCaptureFixture
-    ):
+    def test_nothing_is_stored_and_no_value_is_logged(self, reader, caplog):
         caplog.set_level(logging.DEBUG)
         before = reader.state()
         check(reader, {"loyalty_tier": "a secret value"})
         assert reader.state() == before
         assert "a secret value" not in caplog.text
 
-    def test_fields_of_another_organization_are_unknown(self, brewery: Api):
+    def test_fields_of_another_organization_are_unknown(self, brewery):
         (result,) = check(brewery, {"size": 3}).json["results"]
         assert [each["code"] for each in result["violations"]] == ["unknown_field"]
 
-    def test_suggestions_are_limited(self, reader: Api):
+    def test_suggestions_are_limited(self, reader):
         results = check(reader, *[{"sise": 1}] * 200).json["results"]
         assert sum("suggestion" in result["violations"][0] for result in results) == 50
 
-    def test_violations_are_limited(self, reader: Api):
+    def test_violations_are_limited(self, reader):
         recipient = {f"unknown{number}": 1 for number in range(30)}
         results = check(reader, *[recipient] * 335, {"size": 1}, {"size": "1"}).json["results"]
         counts = [len(result.get("violations", ())) for result in results]
         assert counts == [30] * 333 + [10, 1, 0, 1]
         assert [result["valid"] for result in results] == [False] * 335 + [True, False]
 
-    def test_few_of_many_unknown_keys_that_resemble_fields_have_suggestions(self, api: Api):
+    def test_few_of_many_unknown_keys_that_resemble_fields_have_suggestions(self, api):
         for number in range(100):
             api.put(f"number_of_something_{number}", {"name": "Number", "data_type": "number"})
         recipient = {f"nomber_of_somethin_{number}": 1 for number in range(10_000)}

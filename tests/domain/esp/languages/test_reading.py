@@ -268,13 +268,13 @@ TREES: list[tuple[str, str, object]] = [
 @pytest.mark.parametrize(
     ("language", "code", "tree"), TREES, ids=[f"{a}: {b}" for a, b, _ in TREES]
 )
-def test_code_is_read_into_the_tree(language: str, code: str, tree: object) -> None:
+def test_code_is_read_into_the_tree(language, code, tree):
     first, *_ = (shown(each, code) for each in LANGUAGES[language](code))
     assert first == tree
 
 
 @pytest.mark.parametrize("language", ["Django", "Liquid", "HubL"])
-def test_a_tag_ends_where_the_language_ends_it(language: str) -> None:
+def test_a_tag_ends_where_the_language_ends_it(language):
     """Only HubL finds no end of a tag in a text."""
     nodes = [shown(each, "{{ '}}' }}") for each in LANGUAGES[language]("{{ '}}' }}")]
     is_complete = language == "HubL"
@@ -321,7 +321,7 @@ TAGS = st.sampled_from(
 
 
 @given(st.lists(TAGS, max_size=30).map("".join))
-def test_any_text_is_read_and_the_nodes_are_in_order(text: str) -> None:
+def test_any_text_is_read_and_the_nodes_are_in_order(text):
     for name, read in LANGUAGES.items():
         end = 0
         for start, next_end in places(read(text)):
@@ -357,7 +357,7 @@ HOSTILE: Mapping[str, str] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", HOSTILE)
-def test_hostile_text_is_read_in_linear_time(shape: str) -> None:
+def test_hostile_text_is_read_in_linear_time(shape):
     code = HOSTILE[shape]
     for read in LANGUAGES.values():
         assert_grows_linearly(read, lambda size: code * (size // len(code)), 40_000)
@@ -372,7 +372,7 @@ def test_nested_cases_do_not_visit_what_is_in_them_again() -> None:
 
 
 @pytest.mark.parametrize("last", ["", "{{{{/b}}}}", "{{{{/a0}}}}"])
-def test_raw_blocks_with_many_names_are_read_in_linear_time(last: str) -> None:
+def test_raw_blocks_with_many_names_are_read_in_linear_time(last):
     def build(size: int) -> str:
         return "".join(f"{{{{{{{{a{number}}}}}}}}}" for number in range(size // 12)) + last
 
@@ -389,7 +389,7 @@ def test_a_raw_block_ends_at_the_next_end_with_its_name() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_deep_expressions_raise_no_recursion_error(language: str) -> None:
+def test_deep_expressions_raise_no_recursion_error(language):
     for opening in ("(", "[", "not ", "a and ", "-", "!", "a(", "a or "):
         for tag in ("{{ %s", "{%% if %s %%}", "{{#if %s}}", "%%%%[ IF %s THEN ]%%%%", "%%IF %s%%"):
             LANGUAGES[language](tag % (opening * 5_000))
