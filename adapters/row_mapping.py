@@ -1,8 +1,9 @@
 """Conversion between rows of plain values and objects of the domain, for storages with tables.
 
-A storage selects its columns in the order of the parameters of these functions. It converts values
-that each storage stores in a different format, such as times, inside a `RowMapping`. The domain
-validates each row. If a row breaks a rule, the functions raise UnreadableRow.
+A storage selects its columns in the order of the constants, or of the parameters of a function. It
+converts values that each storage stores in a different format, such as times, inside a
+`RowMapping`. The domain validates each row. If a row breaks a rule, the functions raise
+UnreadableRow.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from recipient_fields.domain import (
     FIELD_MEMBERS,
     Access,
     Administrator,
-    AdministratorId,
     AllowedValues,
     ApiKey,
     ApiKeyId,
@@ -38,7 +38,6 @@ from recipient_fields.domain import (
     InvalidInput,
     Invitation,
     InvitationDraft,
-    InvitationId,
     Membership,
     OrganizationId,
     Origin,
@@ -46,7 +45,6 @@ from recipient_fields.domain import (
     RecordedOperation,
     Role,
     Session,
-    SessionId,
     Source,
     StorageUnavailable,
     ValueExpression,
@@ -61,9 +59,14 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspConnection, Integration, SetName
 
 __all__ = [
+    "ADMINISTRATOR_COLUMNS",
     "FIELD_COLUMNS",
+    "INTEGRATION_COLUMNS",
+    "INVITATION_COLUMNS",
+    "KEY_COLUMNS",
     "LARGE_MEMBERS",
     "PLAIN_MEMBERS",
+    "SESSION_COLUMNS",
     "RowMapping",
     "UnreadableRow",
     "administrator_values",
@@ -473,29 +476,29 @@ def membership_values(administrator: Administrator) -> Iterator[Mapping[str, obj
         }
 
 
-def stored_administrator(
-    administrator_id: int,
-    email: str,
-    password_hash: str | None,
-    memberships: str | None,
-    created_at: datetime,
-) -> Administrator:
-    """Return the administrator of a row.
+def _named(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    """Return the values of a row by column."""
+    return dict(zip(columns, row, strict=True))
 
-    The memberships are a text such as `1:admin,2:viewer`, in any order.
+
+ADMINISTRATOR_COLUMNS = ("id", "email", "password_hash", "memberships", "created_at")
+"""The columns of the row of an administrator."""
+
+
+def stored_administrator(*row: Any) -> Administrator:
+    """Return the administrator of a row with the values of ADMINISTRATOR_COLUMNS.
+
+    The memberships are a text such as `1:admin,2:viewer`, in any order. The last column is a time.
     """
-    with RowMapping("administrators", administrator_id):
-        roles = dict(each.split(":") for each in (memberships or "").split(","))
-        return Administrator(
-            id=AdministratorId(administrator_id),
-            email=EmailAddress(email),
-            password_hash=password_hash,
-            created_at=created_at,
-            memberships=tuple(
-                Membership(OrganizationId(int(each)), Role(roles[each]))
-                for each in sorted(roles, key=int)
-            ),
+    with RowMapping("administrators", row[0]):
+        members = _named(ADMINISTRATOR_COLUMNS, row)
+        roles = dict(each.split(":") for each in (members["memberships"] or "").split(","))
+        members["email"] = EmailAddress(members["email"])
+        members["memberships"] = tuple(
+            Membership(OrganizationId(int(each)), Role(roles[each]))
+            for each in sorted(roles, key=int)
         )
+        return Administrator(**members)
 
 
 def invitation_values(draft: InvitationDraft) -> Mapping[str, object]:
@@ -510,104 +513,66 @@ def invitation_values(draft: InvitationDraft) -> Mapping[str, object]:
     }
 
 
-def stored_invitation(
-    invitation_id: int,
-    organization_id: int,
-    email: str,
-    role: str,
-    digest: bytes,
-    created_at: datetime,
-    expires_at: datetime,
-) -> Invitation:
-    """Return the invitation of a row. The last two columns are times."""
-    with RowMapping("administrator_invitations", invitation_id):
-        return Invitation(
-            id=InvitationId(invitation_id),
-            organization_id=OrganizationId(organization_id),
-            email=EmailAddress(email),
-            role=Role(role),
-            digest=digest,
-            created_at=created_at,
-            expires_at=expires_at,
-        )
+INVITATION_COLUMNS = (
+    *("id", "organization_id", "email", "role", "digest"),
+    *("created_at", "expires_at"),
+)
+"""The columns of the row of an invitation."""
 
 
-def stored_session(
-    session_id: int,
-    administrator_id: int,
-    digest: bytes,
-    user_agent: str,
-    created_at: datetime,
-    last_used_at: datetime,
-) -> Session:
-    """Return the session of a row. The last two columns are times."""
-    with RowMapping("administrator_sessions", session_id):
-        return Session(
-            id=SessionId(session_id),
-            administrator_id=AdministratorId(administrator_id),
-            digest=digest,
-            user_agent=user_agent,
-            created_at=created_at,
-            last_used_at=last_used_at,
-        )
+def stored_invitation(*row: Any) -> Invitation:
+    """Return the invitation of a row with the values of INVITATION_COLUMNS.
 
-
-def stored_key(
-    key_id: int,
-    organization_id: int,
-    name: str,
-    access: str,
-    digest: bytes,
-    display: str,
-    created_by: str | None,
-    created_at: datetime,
-    expires_at: datetime | None,
-    last_used_at: datetime | None,
-    revoked_at: datetime | None,
-) -> ApiKey:
-    """Return the API key of a row. The last four columns are times."""
-    with RowMapping("api_keys", key_id):
-        return ApiKey(
-            id=ApiKeyId(key_id),
-            organization_id=OrganizationId(organization_id),
-            name=name,
-            access=Access(access),
-            digest=digest,
-            display=display,
-            created_by=created_by,
-            created_at=created_at,
-            expires_at=expires_at,
-            last_used_at=last_used_at,
-            revoked_at=revoked_at,
-        )
-
-
-def stored_integration(
-    integration_id: int,
-    organization_id: int,
-    esp: str,
-    name: str,
-    created_at: datetime,
-    last_synced_at: datetime | None,
-    refused_names: str,
-    names: str,
-) -> Integration:
-    """Return the integration of a row. The last four columns are two times and two documents.
-
-    The documents are those of `refused_names_document` and `names_document`.
+    The last two columns are times.
     """
-    with RowMapping("integrations", integration_id):
-        by_field = json.loads(names)
-        return Integration(
-            id=IntegrationId(integration_id),
-            organization_id=OrganizationId(organization_id),
-            esp=Esp(esp),
-            name=name,
-            created_at=created_at,
-            last_synced_at=last_synced_at,
-            refused_names=json.loads(refused_names),
-            names={FieldId(int(each)): SetName(**by_field[each]) for each in by_field},
-        )
+    with RowMapping("administrator_invitations", row[0]):
+        members = _named(INVITATION_COLUMNS, row)
+        return Invitation(**{**members, "email": EmailAddress(members["email"])})
+
+
+SESSION_COLUMNS = ("id", "administrator_id", "digest", "user_agent", "created_at", "last_used_at")
+"""The columns of the row of a session."""
+
+
+def stored_session(*row: Any) -> Session:
+    """Return the session of a row with the values of SESSION_COLUMNS. The last two are times."""
+    with RowMapping("administrator_sessions", row[0]):
+        return Session(**_named(SESSION_COLUMNS, row))
+
+
+KEY_COLUMNS = (
+    *("id", "organization_id", "name", "access", "digest", "display", "created_by"),
+    *("created_at", "expires_at", "last_used_at", "revoked_at"),
+)
+"""The columns of the row of an API key."""
+
+
+def stored_key(*row: Any) -> ApiKey:
+    """Return the API key of a row with the values of KEY_COLUMNS. The last four are times."""
+    with RowMapping("api_keys", row[0]):
+        return ApiKey(**_named(KEY_COLUMNS, row))
+
+
+INTEGRATION_COLUMNS = (
+    *("id", "organization_id", "esp", "name"),
+    *("created_at", "last_synced_at", "refused_names", "names"),
+)
+"""The columns of the row of an integration."""
+
+
+def stored_integration(*row: Any) -> Integration:
+    """Return the integration of a row with the values of INTEGRATION_COLUMNS.
+
+    The last four columns are two times and two documents: those of `refused_names_document` and
+    `names_document`.
+    """
+    with RowMapping("integrations", row[0]):
+        members = _named(INTEGRATION_COLUMNS, row)
+        by_field = json.loads(members["names"])
+        members["esp"] = Esp(members["esp"])
+        members["refused_names"] = json.loads(members["refused_names"])
+        members["names"] = {FieldId(int(each)): SetName(**by_field[each]) for each in by_field}
+        return Integration(**members)
 
 
 def found_key(

@@ -119,7 +119,7 @@ def holds(condition: Condition, get: Callable[[str], Value | None]) -> bool:
             return any(holds(each, get) for each in conditions)
         case Not(negated):
             return not holds(negated, get)
-    return _compare(condition, get(condition.key))
+    return compare(condition, get(condition.key))
 
 
 def _too_long(values: Mapping[str, object], max_length: int) -> Iterator[Violation]:
@@ -129,7 +129,7 @@ def _too_long(values: Mapping[str, object], max_length: int) -> Iterator[Violati
             yield Violation(Rule.TOO_LONG, message, (key,))
 
 
-def _compare(comparison: Comparison, value: Value | None) -> bool:
+def compare(comparison: Comparison, value: Value | None) -> bool:
     """Return whether the comparison is true for this value. None means that it is not set."""
     match comparison.operator:
         case Operator.IS_SET:

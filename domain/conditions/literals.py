@@ -57,6 +57,20 @@ def date_literal(text: str) -> date | datetime:
         raise InvalidCondition([Violation(Rule.FORMAT, message)]) from None
 
 
+def type_of(value: Value) -> DataType:
+    """Return the type of the fields that are compared with this value."""
+    match value:
+        case bool():
+            return DataType.BOOLEAN
+        case str():
+            return DataType.TEXT
+        case datetime():
+            return DataType.DATETIME
+        case date():
+            return DataType.DATE
+    return DataType.NUMBER
+
+
 def from_scalar(data_type: DataType, value: Scalar) -> Value:
     """Return a value of this type, in the form of allowed values, as conditions compare it."""
     match data_type:

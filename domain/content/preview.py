@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from html import escape
@@ -14,12 +14,12 @@ from attrs import Factory, define, frozen
 from ..arguments import require_type
 from ..conditions import Condition, Operator, Value
 from ..conditions.evaluation import RecipientValues, holds
+from ..conditions.literals import to_scalar
 from ..conditions.tree import comparisons
 from ..data_paths import EVENT, LOOP, NUMBER, DataPath
 from ..errors import Rule, Violation
 from ..fields.protocol import Field
 from ..fields.values import DataType
-from ..instants import format_instant
 from ..recipients.schema import RecipientSchema
 from .checks import require_fields
 from .errors import InvalidContent
@@ -300,9 +300,7 @@ def format_value(value: Value) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case datetime():
-            return format_instant(value)
-        case date():
-            return value.isoformat()
+        case date():  # or datetime, its subclass
+            return str(to_scalar(value))
     decimal = Decimal(str(value))
     return format(decimal.to_integral() if decimal == decimal.to_integral() else decimal, "f")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
 from typing import ClassVar, Final
 
 from attrs import evolve, frozen
 
-from ..conditions import Comparison, Condition, Operator, Value
+from ..conditions import Comparison, Condition, Operator
 from ..conditions.checks import check_with_keys
+from ..conditions.literals import type_of
 from ..conditions.tree import comparisons, condition_keys, replace_comparisons
 from ..data_paths import DataPath
 from ..fields.errors import FieldNotFound
@@ -29,18 +29,23 @@ EMAIL_KEY: Final = "email"
 """The key that means the address of the recipient, also if no field has it."""
 
 
-class _OwnEmail:
-    """A field of the ESP for the address of the recipient. It is not stored, and its id is 0."""
+class _Unstored:
+    """What content can show that is no field of the organization. Its id is 0."""
 
-    id = FieldId(0)
-    name = FieldName("Email")
-    key = FieldKey(EMAIL_KEY)
-    data_type = DataType.TEXT
+    id: ClassVar[FieldId] = FieldId(0)
     allowed_values = None
     insertable = True
     origin: ClassVar[Origin] = Origin(Source.API)
     custom_insertion_code = None
     custom_value_expression = None
+
+
+class _OwnEmail(_Unstored):
+    """A field of the ESP for the address of the recipient."""
+
+    name = FieldName("Email")
+    key = FieldKey(EMAIL_KEY)
+    data_type = DataType.TEXT
 
 
 OWN_EMAIL: Final[Field] = _OwnEmail()
@@ -48,18 +53,12 @@ OWN_EMAIL: Final[Field] = _OwnEmail()
 
 
 @frozen
-class DataValue:
+class DataValue(_Unstored):
     """Event data, or a value of a loop, with the type that its use gives to it. It is no field."""
 
     key: DataPath
     data_type: DataType = DataType.TEXT
-    id: ClassVar[FieldId] = FieldId(0)
     name: ClassVar[FieldName] = FieldName("Event data")
-    allowed_values = None
-    insertable = True
-    origin: ClassVar[Origin] = Origin(Source.API)
-    custom_insertion_code = None
-    custom_value_expression = None
 
     @classmethod
     def shown(cls, reference: Reference, path: DataPath) -> DataValue:
@@ -76,9 +75,7 @@ def data_types(condition: Condition) -> Mapping[DataPath, DataType | None]:
     for each in comparisons(condition):
         if isinstance(each.key, DataPath) and found.get(each.key) is None:
             is_true = each.operator is Operator.IS_TRUE
-            found[each.key] = (
-                DataType.BOOLEAN if is_true else next(map(_type_of, each.values), None)
-            )
+            found[each.key] = DataType.BOOLEAN if is_true else next(map(type_of, each.values), None)
     return found
 
 
@@ -89,19 +86,6 @@ def compared_data(condition: Condition) -> Mapping[str, DataValue]:
     """
     types = data_types(condition).items()
     return {path: DataValue(path, each or DataType.NUMBER) for path, each in types}
-
-
-def _type_of(literal: Value) -> DataType:
-    match literal:
-        case bool():
-            return DataType.BOOLEAN
-        case str():
-            return DataType.TEXT
-        case datetime():
-            return DataType.DATETIME
-        case date():
-            return DataType.DATE
-    return DataType.NUMBER
 
 
 class FieldResolver:

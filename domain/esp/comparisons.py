@@ -6,10 +6,9 @@ Guards ensure that a missing value, 0 and false have the meaning that `evaluate`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from operator import ge, gt, le, lt
 from typing import assert_never
 
 from attrs import Factory, define, evolve, frozen
@@ -25,6 +24,7 @@ from ..conditions import (
     TextPosition,
 )
 from ..conditions.checks import check_with_keys
+from ..conditions.evaluation import compare
 from ..conditions.tree import condition_keys
 from ..fields.protocol import Field
 from ..fields.values import DataType
@@ -55,12 +55,6 @@ _SET = {
     DataType.BOOLEAN: Feature.BOOLEAN_SET,
     DataType.DATE: Feature.DATE_SET,
     DataType.DATETIME: Feature.DATE_SET,
-}
-_COMPARE: Mapping[Operator, Callable[[float, float], bool]] = {
-    Operator.LESS: lt,
-    Operator.AT_MOST: le,
-    Operator.GREATER: gt,
-    Operator.AT_LEAST: ge,
 }
 _OPPOSITE = {
     Operator.AT_MOST: Operator.GREATER,
@@ -314,7 +308,9 @@ class Translation:
         """Return the test of the order, with the guard that a missing value requires."""
         literal = _write_literal(self.profile, value)
         order = self._order(self._reading(operand), operator, literal)
-        holds_for_zero = isinstance(value, int | float) and _COMPARE[operator](0, value)
+        holds_for_zero = isinstance(value, int | float) and compare(
+            Comparison(operand.code.field.key, operator, value), 0
+        )
         match self._language.missing_number:
             case Missing.FAILS:
                 return order

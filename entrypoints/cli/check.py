@@ -19,7 +19,7 @@ from .repository.commands import (
     strictness,
 )
 from .repository.configuration import CONFIGURATION, Configuration, Configurations
-from .repository.files import list_files
+from .repository.files import judge_files, list_files, split_files
 from .repository.findings import Finding
 from .repository.options import paths_argument
 
@@ -44,20 +44,17 @@ def check_repository(
     if not configurations:
         raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
     whole = [each for each in configurations if not paths or _is_source(each, paths)]
-    found: dict[str, bool] = {}
-    for each in whole:
-        found.update(_files_of(each, checker))
+    judged = [pair for each in whole for pair in _files_of(each, checker)]
     for path in paths:
         nearest = checker.configurations.find(path)
-        if nearest is not None and Path(path).is_file() and nearest.has_content(path):
-            found[os.path.normpath(path)] = True
-    files = [file for file, has_content in found.items() if has_content]
+        if nearest is not None and nearest.has_content(path):
+            file, include = os.path.normpath(path), nearest.settings.include
+            judged += judge_files([file], nearest.folder, include, [path])
+    files, left_out = split_files(judged)
     documents = dict.fromkeys(document for each in whole for document in each.documents)
     findings = [finding for each in documents for finding in _check_document(each)]
     findings += check_files(checker, files)
-    report_findings(
-        ctx, checker, findings, [*documents, *files], sorted(found.keys() - files), report
-    )
+    report_findings(ctx, checker, findings, [*documents, *files], left_out, report)
 
 
 def _find_configurations(configurations: Configurations) -> list[Configuration]:
@@ -80,8 +77,7 @@ def _files_of(configuration: Configuration, checker: FileChecker) -> Iterator[tu
     Those without content are left out unless it names their folders: a whole repository has many.
     """
     content = configuration.settings.content
-    found = checker.find_files([*map(configuration.path, content)])
-    for file, has_content in found.items():
+    for file, has_content in checker.find_files([*map(configuration.path, content)]):
         nearest = checker.configurations.find(file)
         is_its_own = nearest is not None and nearest.folder == configuration.folder
         if is_its_own and (has_content or content != (".",)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -217,7 +218,7 @@ def _write_all(
                     note_violations(invalid, source=source)
                 case error:
                     note(str(error))
-            stays = f" {file} is from an earlier export." if file.exists() else ""
+            stays = f" {file} is from an earlier export." if os.access(file, os.F_OK) else ""
             note(f"Nothing was exported for this integration.{stays}")
         failed = len(integrations) - len(written)
         failures = f"{failed:,} of {counted(len(integrations), 'export')} failed"

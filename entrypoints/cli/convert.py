@@ -53,6 +53,7 @@ from .repository.files import (
     judge_files,
     note_left_out,
     read_marked_text,
+    split_files,
     walk,
 )
 from .repository.options import include_option
@@ -347,7 +348,7 @@ def _find_templates(
     if count > 1:
         name = one_line(str(target))
         raise click.UsageError(f"Two templates have the name {name}. Convert them in two calls.")
-    return found, sorted({each.file for each, _ in listed} - {each.file for each in found})
+    return found, split_files((each.file, has_content) for each, has_content in listed)[1]
 
 
 def _list_templates(

@@ -31,8 +31,9 @@ _ADVICE: Mapping[type[Exception], str] = {
 """The command that helps: for example, it lists what exists."""
 
 _FIRST_STEPS = (
-    "Check the path, or create the file with `recipient-fields organizations create NAME`"
-    " or, with demonstration data, `recipient-fields serve --demo`."
+    "Check `--storage` or RECIPIENT_FIELDS_STORAGE, or create the file with"
+    " `recipient-fields organizations create NAME` or, with demonstration data,"
+    " `recipient-fields serve --demo`."
 )
 
 

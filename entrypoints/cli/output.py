@@ -182,7 +182,13 @@ class _Output:
         # A symbolic link stays, and the file that it points to is replaced.
         self.path = Path(os.path.realpath(name))
         self.hidden = self.path.with_name(f".{self.path.name}.{token_hex(4)}")
-        if self.path.exists() and not self.path.is_file():
+        try:
+            is_regular = stat.S_ISREG(self.path.stat().st_mode)
+        except FileNotFoundError:
+            is_regular = True
+        except OSError as error:
+            raise _unwritable(name, error.strerror) from error
+        if not is_regular:
             raise _unwritable(name, "It is not a regular file")
         cleanup.callback(self.hidden.unlink, missing_ok=True)
         raw = _RawFile(name, self.hidden, opener)

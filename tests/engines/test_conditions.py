@@ -26,7 +26,7 @@ from .errors import NotRendered
 from .generation import UNUSUAL_TEXTS, esp_name, synced_codes, synced_fields
 from .rendering import EVERY_ENGINE, Values, render_all
 
-PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000"))
+PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "1000"))
 
 EVERY_ESP = pytest.mark.parametrize("esp", BUILT_IN.esps)
 

@@ -34,7 +34,7 @@ from .generation import (
 from .rendering import EVERY_ENGINE, render, render_all
 from .system_values import IN_ANOTHER_FORM, TODAY
 
-CONTENTS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000")) // 5
+CONTENTS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "1000")) // 5
 RECIPIENTS_PER_CONTENT = 4
 
 TEXTS = (

@@ -52,8 +52,8 @@ from .generation import Form, esp_name, stored, synced_codes, synced_fields
 from .rendering import ENGINES, render_all
 from .system_values import TODAY
 
-TEMPLATES = int(os.environ.get("RECIPIENT_FIELDS_CONVERTED_TEMPLATES", 2 * settings().max_examples))
-"""50 per source in `make test`, 300 in `make test-engines`, and 20,000 in `make test-long`."""
+TEMPLATES = int(os.environ.get("RECIPIENT_FIELDS_CONVERTED_TEMPLATES", settings().max_examples))
+"""25 per source in `make test`, 300 in `make test-engines`, and 20,000 in `make test-long`."""
 RECIPIENTS = 4
 TYPES = {
     DataType.TEXT: (*TEXTS, *DATES),

@@ -40,7 +40,7 @@ from .errors import NotRendered
 from .generation import DATA_TYPES, esp_name, synced_codes, synced_fields
 from .rendering import ENGINES, render, render_all
 
-PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "2000"))
+PAIRS = int(os.environ.get("RECIPIENT_FIELDS_CONDITION_PAIRS", "1000"))
 VALUES_PER_REFERENCE = 10
 
 KEYS = {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import operator as operators
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from datetime import date
 from functools import cache
 from typing import TypeVar
 
@@ -22,7 +20,8 @@ from ...conditions import (
     Operator,
     Value,
 )
-from ...conditions.literals import date_literal, number_literal, text_literal
+from ...conditions.evaluation import compare
+from ...conditions.literals import date_literal, number_literal, text_literal, type_of
 from ...conditions.syntax import format_condition
 from ...content import WarningCode
 from ...data_paths import LOOP, DataPath
@@ -51,15 +50,6 @@ _SHORTEST_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
 """Other texts of digits are rather codes: 01234, or 1.10."""
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SYMBOLS = {operator: symbol for symbol, operator in _OPERATORS.items()}
-_OF_ZERO: Mapping[str, Callable[[float, float], bool]] = {
-    "==": operators.eq,
-    "!=": operators.ne,
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-}
-"""What a number that is missing, which Liquid reads as 0, has in common with a value."""
 _COMPARISONS = {
     WarningCode.CASE_INSENSITIVE,
     WarningCode.NUMBER_AS_TEXT,
@@ -263,7 +253,7 @@ class Conditions:
         elif value in _BOOLEANS and self._values.fields.type_of(source) is DataType.BOOLEAN:
             value = _BOOLEANS[str(value)]
         literal = _as_type(value, read_as)
-        data_type = _type_of(literal)
+        data_type = type_of(literal)
         if read_as not in {data_type, None}:
             raise refuse_changed(left)  # The reading is a filter of the source, such as `lower`.
         self._values.fields.require(source, data_type, literal)
@@ -274,15 +264,16 @@ class Conditions:
             self._warn_of(source, Feature.TEXT_EQUALITY)
         elif data_type is DataType.NUMBER:
             self._warn_of(source, Feature.ORDER if is_order else Feature.NUMBER_EQUALITY)
+        compared = _comparison(source, _OPERATORS[operator], literal)
         # The default is another value than each number and boolean.
-        is_zero = isinstance(literal, int | float) and _OF_ZERO[operator](0, literal)
+        is_zero = isinstance(literal, int | float) and compare(compared, 0)
         if is_zero != (operator == "!="):
             self._warn_of_default(source, left)
-        compared = _comparison(source, _OPERATORS[operator], literal)
         # Liquid reads a missing value as 0 if it reads it as a number.
         readings = self._values.profile.conditions.readings
         is_number = read_as in _READ_AS_NUMBERS and readings[read_as].date is None
-        if is_number and isinstance(value, int | float) and _OF_ZERO[operator](0, value):
+        read = evolve(compared, value=value)
+        if is_number and isinstance(value, int | float) and compare(read, 0):
             return AnyOf((_comparison(source, Operator.IS_NOT_SET), compared))
         return compared
 
@@ -424,17 +415,6 @@ def _as_type(value: str | float, data_type: DataType | None) -> Value:
     if isinstance(value, str):
         return _checked(text_literal, value)
     return _checked(number_literal, value)
-
-
-def _type_of(value: Value) -> DataType:
-    match value:
-        case bool():
-            return DataType.BOOLEAN
-        case str():
-            return DataType.TEXT
-        case date():
-            return DataType.DATE
-    return DataType.NUMBER
 
 
 def _found(found: T | None) -> T:

@@ -64,21 +64,6 @@ def read_django(text: str, blocks: Collection[str] = ()) -> Iterator[Tag]:
     return _Reader(text, blocks).tags()
 
 
-@frozen
-class _Tag:
-    """A tag `{% word … %}`. `code` is all of it, and `arguments` are its parts after the word.
-
-    `blocks` are the words of blocks of the ESP.
-    """
-
-    start: int
-    end: int
-    word: str
-    code: str
-    arguments: tuple[str, ...]
-    blocks: Collection[str]
-
-
 @define
 class _Reader:
     _text: str
@@ -132,25 +117,24 @@ class _Reader:
         word = code.split(maxsplit=1)[0]
         if word.startswith("-"):
             raise NotRead("Django has no `{%-`. Write `{%`.")
-        tag = _Tag(start, end, word, code, tuple(words[1:]), self._blocks)
         if word == "verbatim":
-            return self._verbatim(tag)
+            return self._verbatim(start, end, code)
         if word == "comment":
-            return self._comment(tag)
-        return _read_tag(tag)
+            return self._comment(start, end)
+        return _read_tag(start, end, word, tuple(words[1:]), self._blocks)
 
-    def _verbatim(self, tag: _Tag) -> Node:
-        last = re.compile(rf"\{{%[^\S\n]*end{re.escape(tag.code)}[^\S\n]*%\}}")
-        found = last.search(self._text, tag.end)
+    def _verbatim(self, start: int, end: int, code: str) -> Node:
+        last = re.compile(rf"\{{%[^\S\n]*end{re.escape(code)}[^\S\n]*%\}}")
+        found = last.search(self._text, end)
         if found is None:
-            return unended_part(self._text, tag.start, f"end{tag.code}")
-        return Raw(tag.start, found.end(), tag.end, found.start())
+            return unended_part(self._text, start, f"end{code}")
+        return Raw(start, found.end(), end, found.start())
 
-    def _comment(self, tag: _Tag) -> Node:
-        for opening, start, end in self._places(tag.end):
-            if opening == "{%" and self._text[start + 2 : end - 2].strip() == "endcomment":
-                return Comment(tag.start, end)
-        return unended_part(self._text, tag.start, "endcomment")
+    def _comment(self, start: int, end: int) -> Node:
+        for opening, tag_start, tag_end in self._places(end):
+            if opening == "{%" and self._text[tag_start + 2 : tag_end - 2].strip() == "endcomment":
+                return Comment(start, tag_end)
+        return unended_part(self._text, start, "endcomment")
 
 
 def _output(start: int, end: int, code: str) -> Node:
@@ -196,9 +180,10 @@ def _operand(code: str) -> Expression:
     return Path(tuple(int(each) if each.isdecimal() else each for each in code.split(".")))
 
 
-def _read_tag(tag: _Tag) -> Statement:
+def _read_tag(
+    start: int, end: int, word: str, arguments: tuple[str, ...], blocks: Collection[str]
+) -> Statement:
     """Return what the tag is. Raises: NotRead if it is not in the language."""
-    start, end, word, arguments = tag.start, tag.end, tag.word, tag.arguments
     match word:
         case "else" | "empty" | "endif" if arguments:
             raise NotRead(f"`{word}` is alone in its tag.")
@@ -218,7 +203,7 @@ def _read_tag(tag: _Tag) -> Statement:
             raise NotRead("Write `autoescape on` or `autoescape off`.")
         case "now" if len(arguments) != 1:
             raise NotRead("Write `now` with one format.")
-    if word in _BLOCKS or word in tag.blocks:
+    if word in _BLOCKS or word in blocks:
         return opaque_block(start, end, word, _values(arguments))
     if word.startswith("end"):
         return Closing(start, end, word)

@@ -151,16 +151,6 @@ def find_stripped(text: str, tags: Iterable[Tag]) -> Iterator[tuple[int, int]]:
 
 
 @frozen
-class _Tag:
-    """A tag, its form (`#`, `/`, `else`, …), and what reads the rest of it."""
-
-    start: int
-    end: int
-    form: str
-    expressions: _Expressions
-
-
-@frozen
 class _Reader:
     _text: str
     _ends: Ends
@@ -229,19 +219,19 @@ class _Reader:
         if closing != wanted:
             return Unread(start, end, f"This tag ends with `{closing}`, not `{wanted}`.")
         try:
-            return self._statement(_Tag(start, end, form, expressions))
+            return self._statement(start, end, form, expressions)
         except NotRead as error:
             return Unread(start, end, str(error))
 
-    def _statement(self, tag: _Tag) -> Statement:
-        start, end, read = tag.start, tag.end, tag.expressions
-        match tag.form:
+    def _statement(self, start: int, end: int, form: str, read: _Expressions) -> Statement:
+        """Return what a tag is whose form is `#`, `/`, `else` or another one."""
+        match form:
             case "" | "&" | "{":
                 match read.only():
                     case Call("assign", (Literal(str() as name), *_)) as value:
                         return Assignment(start, end, name, value)
                     case value:
-                        return Output(start, end, value, is_raw=tag.form != "")
+                        return Output(start, end, value, is_raw=form != "")
             case "/":
                 return Closing(start, end, f"/{read.only_name()}")
             case "else" if read.tokens.accept_end():
@@ -251,16 +241,16 @@ class _Reader:
             case "^" if read.tokens.accept_end():
                 return Divider(start, end, "else")
             case "#" | "^":
-                return self._block(tag)
+                return self._block(start, end, form, read)
             case ">":
                 return Opaque(start, end, ">", *read.arguments_of_tag())
-        raise NotRead(f"`{{{{{tag.form}` is not supported.")
+        raise NotRead(f"`{{{{{form}` is not supported.")
 
-    def _block(self, tag: _Tag) -> Opening:
-        expression, variables = tag.expressions.block()
+    def _block(self, start: int, end: int, form: str, read: _Expressions) -> Opening:
+        expression, variables = read.block()
         name = _original(expression)
         match expression:
-            case _ if tag.form == "^":
+            case _ if form == "^":
                 build = as_condition(Operation("not", (expression,)))
             case Call("each", (items,)):
                 build = loop_builder(variables, items)
@@ -271,7 +261,7 @@ class _Reader:
             case _:
                 build = _opaque_builder(expression)
         dividers = frozenset({"else", "else …"})
-        return Opening(tag.start, tag.end, f"/{name}", build, dividers, final="else")
+        return Opening(start, end, f"/{name}", build, dividers, final="else")
 
     def _chained(self, read: _Expressions) -> Expression:
         """Return the test of `{{else if …}}`, or of a similar helper."""

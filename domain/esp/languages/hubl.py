@@ -76,16 +76,6 @@ def read_hubl(text: str) -> Iterator[Tag]:
 
 
 @frozen
-class _Tag:
-    """A tag `{% word … %}`, and what reads the rest of it."""
-
-    start: int
-    end: int
-    word: str
-    expressions: _Expressions
-
-
-@frozen
 class _Reader:
     _text: str
     _ends: Ends
@@ -139,19 +129,19 @@ class _Reader:
             if closing == "}}":
                 return Output(start, end.end(), expressions.only())
             word = expressions.tokens.take("name").text
-            return _statement(_Tag(start, end.end(), word, expressions))
+            return _statement(start, end.end(), word, expressions)
         except NotRead as error:
             return Unread(start, end.end(), str(error))
 
 
-def _statement(tag: _Tag) -> Statement:
-    start, end, read = tag.start, tag.end, tag.expressions
-    match tag.word:
+def _statement(start: int, end: int, word: str, read: _Expressions) -> Statement:
+    """Return what the tag is. Raises: NotRead if it is not in the language."""
+    match word:
         case "if" | "unless":
             test = read.only_test()
-            build = as_condition(test if tag.word == "if" else Operation("not", (test,)))
+            build = as_condition(test if word == "if" else Operation("not", (test,)))
             dividers = frozenset({"elif", "else"})
-            return Opening(start, end, f"end{tag.word}", build, dividers, final="else")
+            return Opening(start, end, f"end{word}", build, dividers, final="else")
         case "elif":
             return Divider(start, end, "elif", read.only_test())
         case "else":
@@ -160,16 +150,16 @@ def _statement(tag: _Tag) -> Statement:
         case "for":
             return Opening(start, end, "endfor", _loop(read), frozenset({"else"}), final="else")
         case "set":
-            return _set(tag)
+            return _set(start, end, read)
         case "with":
             return opaque_block(start, end, "with", (), _named(read))
-        case word if word in _BLOCKS:
+        case _ if word in _BLOCKS:
             return opaque_block(start, end, word, read.tokens.values(read.any))
-        case word if word.startswith("end"):
+        case _ if word.startswith("end"):
             if word != "endblock":
                 read.tokens.require_end()
             return Closing(start, end, word)
-    return Opaque(start, end, tag.word, read.tokens.values(read.any))
+    return Opaque(start, end, word, read.tokens.values(read.any))
 
 
 def _loop(read: _Expressions) -> Builder:
@@ -186,13 +176,13 @@ def _loop(read: _Expressions) -> Builder:
     return loop_builder(variables, items, tuple(options))
 
 
-def _set(tag: _Tag) -> Assignment | Opening:
-    name = ", ".join(tag.expressions.targets())
-    if tag.expressions.tokens.accept("mark", "="):
-        return Assignment(tag.start, tag.end, name, tag.expressions.only())
-    tag.expressions.filters()
-    tag.expressions.require_end()
-    return Opening(tag.start, tag.end, "endset", text_builder(name))
+def _set(start: int, end: int, read: _Expressions) -> Assignment | Opening:
+    name = ", ".join(read.targets())
+    if read.tokens.accept("mark", "="):
+        return Assignment(start, end, name, read.only())
+    read.filters()
+    read.require_end()
+    return Opening(start, end, "endset", text_builder(name))
 
 
 def _named(read: _Expressions) -> tuple[tuple[str, Expression], ...]:

@@ -64,16 +64,6 @@ def read_pongo2(text: str) -> Iterator[Tag]:
 
 
 @frozen
-class _Tag:
-    """A tag `{% word … %}`, and what reads the rest of it."""
-
-    start: int
-    end: int
-    word: str
-    expressions: _Expressions
-
-
-@frozen
 class _Reader:
     _text: str
 
@@ -120,7 +110,7 @@ class _Reader:
             if word == "comment":
                 expressions.require_alone(word)
                 return self._comment_block(start, offset)
-            return _statement(_Tag(start, offset, word, expressions))
+            return _statement(start, offset, word, expressions)
         except NotRead as error:
             return Unread(start, offset, str(error))
 
@@ -141,17 +131,17 @@ def _unread(character: str) -> str:
     return f"`{character}` is not expected in a tag."
 
 
-def _statement(tag: _Tag) -> Statement:
-    start, end, read = tag.start, tag.end, tag.expressions
-    match tag.word:
+def _statement(start: int, end: int, word: str, read: _Expressions) -> Statement:
+    """Return what the tag is. Raises: NotRead if it is not in the language."""
+    match word:
         case "if":
             dividers = frozenset({"elif", "else"})
             return Opening(start, end, "endif", as_condition(read.only()), dividers)
         case "elif":
             return Divider(start, end, "elif", read.only())
         case "else" | "empty":
-            read.require_alone(tag.word)
-            return Divider(start, end, tag.word)
+            read.require_alone(word)
+            return Divider(start, end, word)
         case "for":
             build = _loop(read)
             return Opening(start, end, "endfor", build, frozenset({"empty"}), final="empty")
@@ -161,12 +151,12 @@ def _statement(tag: _Tag) -> Statement:
             return Assignment(start, end, name, read.only())
         case "with":
             return opaque_block(start, end, "with", (), _named(read))
-        case word if word in _BLOCKS:
+        case _ if word in _BLOCKS:
             return opaque_block(start, end, word, read.tokens.values(read.any))
-        case word if word.startswith("end"):
+        case _ if word.startswith("end"):
             read.require_alone(word)
             return Closing(start, end, word)
-    return Opaque(start, end, tag.word, read.tokens.values(read.any))
+    return Opaque(start, end, word, read.tokens.values(read.any))
 
 
 def _loop(read: _Expressions) -> Builder:

@@ -69,8 +69,6 @@ PROFILE = Profile(
     title="ActiveCampaign",
     languages=(read_percent_tags,),
     names=Names(
-        source=shared.NOTHING,
-        strength=Strength.NONE,
         rule="An ActiveCampaign tag is capital letters, digits and underscores.",
         forms=(Form(r"[A-Z0-9_]+", "$NAME"),),
         reserved=frozenset({"ELSE", "ELSEIF", "IF"}),
@@ -134,7 +132,6 @@ PROFILE = Profile(
         forms=shared.refused(FilterName, FilterRefusal("No source establishes filters of {title}."))
     ),
     surfaces=SurfaceRules(
-        source=shared.NOTHING,
         caveats={Surface.HTML: shared.NOT_ESTABLISHED.format("ActiveCampaign")},
     ),
     system_codes={

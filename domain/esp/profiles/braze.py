@@ -101,10 +101,8 @@ PROFILE = Profile(
             "braze.com/docs/user_guide/personalization_and_dynamic_content/liquid"
             "/setting_default_values/"
         ),
-        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         with_default="{{EXPRESSION | default: 'DEFAULT'}}",
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms=liquid.SHOWN_FORMS,
         default_also_replaces={DataType.BOOLEAN: "false"},

@@ -69,8 +69,6 @@ PROFILE = Profile(
         Engine.DJANGO: "Brevo documents tags and filters of Django's template language.",
     },
     names=Names(
-        source=shared.NOTHING,
-        strength=Strength.NONE,
         rule=(
             "A Brevo attribute is capital letters, digits and underscores, and begins with a"
             " letter."
@@ -93,12 +91,10 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source="help.brevo.com/hc/en-us/articles/4402386448530",
-        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         guarded="{{ EXPRESSION|default_if_none:'' }}",
         # pongo2 escapes the default of its filter `default`.
         with_default="{% if EXPRESSION %}{{ EXPRESSION }}{% else %}DEFAULT{% endif %}",
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms={
             DataType.NUMBER: (

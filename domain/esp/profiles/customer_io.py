@@ -95,7 +95,6 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source="docs.customer.io/journeys/liquid-tag-list",
-        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         # Legacy Liquid has no filter `default` with this meaning.
         with_default=_IF_SET + "{{EXPRESSION}}{% else %}DEFAULT{% endif %}",
@@ -104,7 +103,6 @@ PROFILE = Profile(
                 "{{ EXPRESSION | default: 'DEFAULT' }}", _FILTERS, {DataType.BOOLEAN: "false"}
             ),
         ),
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms=liquid.SHOWN_FORMS,
         missing_value=MissingValue(

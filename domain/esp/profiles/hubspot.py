@@ -71,8 +71,6 @@ PROFILE = Profile(
         Engine.JINJAVA: "HubSpot publishes it. It runs on Java, so the tests have a stand-in."
     },
     names=Names(
-        source=shared.NOTHING,
-        strength=Strength.NONE,
         rule=(
             "A HubSpot property is 1 to 100 lower-case letters, digits and underscores, and begins"
             " with a letter."
@@ -86,7 +84,6 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source="developers.hubspot.com/docs/cms/guides/email/hubdb-crm-objects",
-        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         with_default="{{ personalization_token('EXPRESSION', 'DEFAULT') }}",
         other_defaults=(
@@ -103,7 +100,6 @@ PROFILE = Profile(
                 caveat="{title} does not show the default instead of an empty text.",
             ),
         ),
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms={
             DataType.NUMBER: (
@@ -152,7 +148,6 @@ PROFILE = Profile(
         )
     ),
     surfaces=SurfaceRules(
-        source=shared.NOTHING,
         caveats=dict.fromkeys(Surface, shared.NOT_ESTABLISHED.format("HubSpot")),
     ),
     system_codes={

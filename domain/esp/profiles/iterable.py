@@ -110,10 +110,8 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source="support.iterable.com/hc/articles/115003884806",
-        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         with_default='{{defaultIfEmpty EXPRESSION "DEFAULT"}}',
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         default_also_replaces={DataType.NUMBER: "0", DataType.BOOLEAN: "false"},
     ),

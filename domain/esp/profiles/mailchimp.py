@@ -67,8 +67,6 @@ PROFILE = Profile(
     title="Mailchimp",
     languages=(read_merge_tags,),
     names=Names(
-        source=shared.NOTHING,
-        strength=Strength.NONE,
         rule=(
             "A Mailchimp tag is 1 to 10 capital letters, digits and underscores, and begins with a"
             " letter."
@@ -104,7 +102,6 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source="mandrill.zendesk.com/hc/en-us/articles/360039278713",
-        strength=Strength.VENDOR,
         code="*|NAME|*",
         with_default="*|IF:NAME|**|NAME|**|ELSE:|*DEFAULT*|END:IF|*",
         delimiters=("*|", "|*"),
@@ -187,9 +184,7 @@ PROFILE = Profile(
         },
         joins=False,
     ),
-    surfaces=SurfaceRules(
-        source=shared.NOTHING, caveats={Surface.HTML: shared.NOT_ESTABLISHED.format("Mailchimp")}
-    ),
+    surfaces=SurfaceRules(caveats={Surface.HTML: shared.NOT_ESTABLISHED.format("Mailchimp")}),
     system_codes={
         SystemValue.UNSUBSCRIBE: SystemCode(
             code="*|UNSUB|*",

@@ -102,10 +102,8 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source=_SYNTAX,
-        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         with_default='{{ EXPRESSION | default: "DEFAULT" }}',
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
     ),
     conditions=evolve(
@@ -146,7 +144,6 @@ PROFILE = Profile(
         shared=liquid.SHARED,
     ),
     surfaces=SurfaceRules(
-        source=shared.NOTHING,
         html=Escaping.UNKNOWN,
         caveats={Surface.HTML: shared.NOT_ESTABLISHED.format("OneSignal")},
     ),

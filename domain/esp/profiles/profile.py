@@ -128,6 +128,10 @@ class Strength(Enum):
     NONE = "no source"
 
 
+NOTHING = "None found"
+"""The source of what no source establishes."""
+
+
 # The names of fields
 
 
@@ -149,8 +153,8 @@ class Names:
     that it has found in use, so a field that it does not list may exist.
     """
 
-    source: str
-    strength: Strength
+    source: str = NOTHING
+    strength: Strength = Strength.NONE
     rule: str
     forms: tuple[Form, ...]
     standard_rule: str = ""
@@ -231,8 +235,9 @@ class Insertion:
 
     `guarded` is the code that shows nothing for null, if `code` can show the null itself. `prelude`
     is code that must precede both, once per email. A name or default must not contain any of the
-    `delimiters`. `shown_forms` contains, per data type, how an engine shows values in another form
-    than the preview.
+    `delimiters`: of tags in braces, engines differ in whether one brace ends a tag, and in what a
+    backslash escapes. `shown_forms` contains, per data type, how an engine shows values in another
+    form than the preview.
 
     `default_also_replaces` contains, per data type, a value that the ESP replaces with the default
     although it is not missing. `other_defaults` are other codes with a default in templates.
@@ -241,12 +246,12 @@ class Insertion:
     """
 
     source: str
-    strength: Strength
+    strength: Strength = Strength.VENDOR
     code: str
     guarded: str | None = None
     with_default: str
     prelude: str | None = None
-    delimiters: tuple[str, ...]
+    delimiters: tuple[str, ...] = ("{", "}", "\\")
     quoting: Quoting = Quoting.NONE
     shown_forms: Mapping[DataType, str] = {}
     default_also_replaces: Mapping[DataType, str] = {}
@@ -457,7 +462,7 @@ class SurfaceRules:
     html: Escaping = Escaping.UNKNOWN
     text: Escaping = Escaping.UNKNOWN
     subject: Escaping = Escaping.UNKNOWN
-    source: str
+    source: str = NOTHING
     forms: Mapping[ValueForm, Templates] = {}
     unescaped_default: str | None = None
     caveats: Mapping[Surface, str] = {}

@@ -93,7 +93,6 @@ PROFILE = Profile(
         source=(
             "developer.salesforce.com/docs/marketing/marketing-cloud-ampscript/guide/mc-ampscript-guide-language-basics-variables.md"
         ),
-        strength=Strength.VENDOR,
         code="%%=v(EXPRESSION)=%%",
         with_default='%%=IIf(Empty(EXPRESSION), "DEFAULT", EXPRESSION)=%%',
         prelude='%%[ SET EXPRESSION = AttributeValue("NAME") ]%%',

@@ -96,10 +96,8 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source=_HELPERS,
-        strength=Strength.VENDOR,
         code="{{EXPRESSION}}",
         with_default='{{insert EXPRESSION "default=DEFAULT"}}',
-        delimiters=shared.BRACES,
         default_caveat=(
             "SendGrid does not document whether it shows the default instead of an empty text."
         ),

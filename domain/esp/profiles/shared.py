@@ -18,8 +18,6 @@ GUIDES = "the guides of email-love/esp-skills, which restate the vendor's pages"
 
 THIRD_PARTY = "A third party's guide to {}, email-love/esp-skills"
 
-NOTHING = "None found"
-
 # Conditions
 
 NO_CONTAINS = "{title} has no test for a part of a text."
@@ -109,9 +107,6 @@ NOT_ESTABLISHED = (
     "No source establishes whether {} escapes HTML in values. A value with < or & can spoil the"
     " email, or show entities."
 )
-
-BRACES = ("{", "}", "\\")
-"""Template engines differ in whether one brace ends a tag, and in what a backslash escapes."""
 
 
 def keeping(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -98,8 +98,8 @@ class FileChecker:
     _names: dict[FieldSource, EspNames] = field(init=False, factory=dict)
     _checkers: dict[str, TextChecker] = field(init=False, factory=dict)
 
-    def find_files(self, paths: Sequence[str]) -> Mapping[str, bool]:
-        """Return the files at the paths, and whether each has content."""
+    def find_files(self, paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        """Yield the files at the paths, and whether each has content."""
         include = list(self.options.include)
         for path in paths:
             configuration = self._configuration(str(Path(path, "file")))

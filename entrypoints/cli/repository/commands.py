@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
@@ -25,7 +25,7 @@ from ..output import Progress, complete_outputs, note, one_line, print_json, pri
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
-from .files import STANDARD_INPUT, SUFFIXES, Unreadable, note_left_out
+from .files import STANDARD_INPUT, SUFFIXES, Unreadable, note_left_out, split_files
 from .findings import Baseline, Finding, print_findings
 from .options import file_options, literal_option, paths_argument, snapshot_option
 
@@ -99,11 +99,8 @@ def check(
         esp=esp, native=native, include=include, literals=literals, strict=strictness(report)
     )
     checker = FileChecker(_source(organization, url, snapshot), options)
-    found = checker.find_files(paths or [STANDARD_INPUT])
-    files = [file for file, has_content in found.items() if has_content]
-    report_findings(
-        ctx, checker, check_files(checker, files), files, sorted(found.keys() - files), report
-    )
+    files, left_out = split_files(checker.find_files(paths or [STANDARD_INPUT]))
+    report_findings(ctx, checker, check_files(checker, files), files, left_out, report)
 
 
 def check_files(checker: FileChecker, files: Iterable[str]) -> Iterator[Finding]:
@@ -126,7 +123,7 @@ def report_findings(
     found = list(findings)
     target = options["write_baseline"]
     if target is not None:
-        baseline = Baseline.read(target) if Path(target).exists() else Baseline(target)
+        baseline = Baseline.read(target) if os.access(target, os.F_OK) else Baseline(target)
         baseline.write(found, files)
         note(one_line(f"Wrote {counted(len(found), 'finding')} to {target}."))
         return
@@ -205,9 +202,8 @@ def uses(
     checker = FileChecker(_source(organization, url, snapshot), options)
     found: dict[str, list[tuple[str, FieldUse]]] = {}
     is_complete = True
-    for file, has_content in checker.find_files(paths or [STANDARD_INPUT]).items():
-        if not has_content:
-            continue
+    files, left_out = split_files(checker.find_files(paths or [STANDARD_INPUT]))
+    for file in files:
         try:
             for use in checker.find_uses(file):
                 found.setdefault(use.key, []).append((file, use))
@@ -229,6 +225,7 @@ def uses(
             print_line(key)
     else:
         print_table(("KEY", "FILE", "LINES"), list(_rows(selected)))
+    note_left_out(left_out)
     ctx.exit(0 if is_complete else FINDINGS)
 
 

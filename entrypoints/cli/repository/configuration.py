@@ -71,8 +71,9 @@ class Configuration:
 
     def has_content(self, file: str) -> bool:
         """Return whether the file is in a folder with content, and has content by its name."""
-        path = Path(file).resolve()
-        folders = (Path(self.path(each)).resolve() for each in self.settings.content)
+        # Unlike `resolve`, this raises nothing for a link in a circle.
+        path = Path(os.path.realpath(file))
+        folders = (Path(os.path.realpath(self.path(each))) for each in self.settings.content)
         is_inside = any(each in (path, *path.parents) for each in folders)
         return is_inside and has_content_name(file, self.folder, self.settings.include)
 

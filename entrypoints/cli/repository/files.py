@@ -7,7 +7,7 @@ import re
 import stat
 import subprocess
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from errno import ELOOP, ENOENT, ENOTDIR
 from functools import cache
 from pathlib import Path
@@ -32,25 +32,31 @@ class Unreadable(click.ClickException):
     """A file can't be read as text. The message says why, and what to do."""
 
 
-def find_files(paths: Sequence[str], include: Sequence[str]) -> Mapping[str, bool]:
-    """Return the files at the paths, in order, and whether each has content.
+def find_files(paths: Sequence[str], include: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the files at the paths, and whether each has content.
 
     A path to a file always has. In a folder, these are the files that match a pattern of `include`
     or have a usual name. In a repository of Git, files that it does not track are left out.
-    Raises: click.ClickException if a path does not exist, or if a folder can't be listed.
+    Raises: click.ClickException if there is nothing at a path, or if a folder can't be entered.
     """
-    found: dict[str, bool] = {}
     for path in paths:
-        if path != STANDARD_INPUT and not os.access(path, os.F_OK):
-            raise click.ClickException(
-                f"There is no file or folder {one_line(path)}. Correct the path."
-            )
-        if Path(path).is_dir():
-            for file, has_content in judge_files(list_files(path), path, include, paths):
-                found[file] = has_content or found.get(file, False)
+        try:
+            is_folder = path != STANDARD_INPUT and stat.S_ISDIR(Path(path).stat().st_mode)
+        except OSError as error:
+            raise click.ClickException(f"Can't read {one_line(path)}: {error.strerror}.") from None
+        if is_folder:
+            yield from judge_files(list_files(path), path, include, paths)
         else:
-            found[path] = True
-    return found
+            yield path, True
+
+
+def split_files(judged: Iterable[tuple[str, bool]]) -> tuple[list[str], list[str]]:
+    """Return the files that have content at one of their paths, in order, and the sorted others."""
+    has_content: dict[str, bool] = {}
+    for file, has_its_name in judged:
+        has_content[file] = has_its_name or has_content.get(file, False)
+    found = [file for file, is_read in has_content.items() if is_read]
+    return found, sorted(has_content.keys() - found)
 
 
 def list_files(folder: str) -> list[str]:
@@ -92,7 +98,8 @@ def judge_files(
     """Yield the files in the folder, and whether each has content by its name.
 
     Links that can't be read have, because reading them reports that: those to no file, and those to
-    folders, unless they lead into one of the paths. Hidden files without content are not yielded.
+    folders, unless they lead into one of the paths. Pipes are not yielded, and neither are hidden
+    files without content.
     """
     for file in files:
         path = Path(file)
@@ -107,10 +114,10 @@ def judge_files(
         if stat.S_ISDIR(mode):
             if not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths):
                 yield file, True
-        elif stat.S_ISREG(mode) and has_content_name(file, folder, include):
-            yield file, True
-        elif not is_hidden:
-            yield file, False
+        elif stat.S_ISREG(mode):
+            has_content = has_content_name(file, folder, include)
+            if has_content or not is_hidden:
+                yield file, has_content
 
 
 def note_left_out(files: Sequence[str]) -> None:

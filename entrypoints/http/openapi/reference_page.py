@@ -151,61 +151,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 )
 """The page loads all files from this service. Swagger UI's style sheet contains `data:` icons."""
 
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Recipient Fields</title>
-<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="stylesheet" href="docs/page.css">
-<script defer src="docs/swagger-ui-bundle.js"></script>
-<script defer src="docs/start.js"></script>
-</head>
-<body>
-<section class="first">
-<h1>Recipient Fields: six requests</h1>
-<p>Set the environment variables <code>URL</code>, the address of this service without a slash at
-the end, and <code>API_KEY</code>, an API key of your organization. Then run the examples of one
-language in this order. Those in Python require Requests: <code>pip install requests</code>. Store
-those in JavaScript as <code>example.mjs</code>, and run <code>node example.mjs</code> with Node.js
-18 or later. All operations are below.</p>
-EXAMPLES
-</section>
-<div id="swagger-ui">
-<p>The API is described by <a href="openapi.json">an OpenAPI document</a>. To browse it here, allow
-scripts, and install the service with <code>recipient-fields[docs]</code>.</p>
-</div>
-</body>
-</html>
-"""
-_STYLE = b"""\
-body { margin: 0; color: #3b4151; background: #fff; }
-.first { box-sizing: border-box; max-width: 1460px; margin: 0 auto; padding: 20px; }
-.first { font: 14px/1.5 sans-serif; }
-.first h1 { margin: 0 0 8px; font-size: 26px; }
-.first code, .first pre { font: 12px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
-.first summary { padding: 8px 0; cursor: pointer; }
-.first summary code { display: inline-block; width: 56px; font-weight: bold; }
-.first figure { min-width: 0; margin: 0 0 12px; }
-.first figcaption { font-weight: bold; }
-.first pre { margin: 4px 0; padding: 10px; overflow-x: auto; background: #f4f6f8; }
-@media (width >= 1100px) {
-  .first .programs { display: grid; grid-template-columns: 2fr 3fr 3fr; gap: 16px; }
-}
-"""
-_START = b"""\
-SwaggerUIBundle({
-  url: "openapi.json",
-  dom_id: "#swagger-ui",
-  deepLinking: true,
-  displayRequestDuration: true,
-  validatorUrl: null,
-});
-"""
-_OWN_FILES = {"page.css": _STYLE, "start.js": _START}
+_FOLDER = Path(__file__).parent / "page"
 
 
 class OpenApiDocument(Resource):
@@ -287,14 +233,16 @@ def _send_file(req: Request, resp: Response, content: bytes, media_type: str) ->
 
 @cache
 def _page() -> bytes:
-    return _PAGE.replace("EXAMPLES", render_examples()).encode()
+    page = (_FOLDER / "index.html").read_text("utf-8")
+    return page.replace("EXAMPLES", render_examples()).encode()
 
 
 @cache
 def page_file(name: str) -> bytes | None:
     """Return the content of one of the page's files, or None if Swagger UI is not installed."""
-    if name in _OWN_FILES:
-        return _OWN_FILES[name]
+    own = _FOLDER / name
+    if own.exists():
+        return own.read_bytes()
     package = find_spec("flask_swagger_ui")
     if package is None or package.origin is None:
         return None

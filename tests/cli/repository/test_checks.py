@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
 
@@ -26,7 +27,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
-from ...support.command_line import SCRIPT, CommandLine, Run
+from ...support.command_line import SCRIPT, CommandLine, Run, Script
 from ...support.service import WITHOUT_DAC_OVERRIDE
 
 FOUND = 3
@@ -218,7 +219,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
     )
     assert run.out.splitlines()[1].startswith("emails/b.txt:1:1: ")
     for name in ("missing", "n" * 300):
-        assert check(name).failure() == f"There is no file or folder {name}. Correct the path."
+        assert check(name).failure().startswith(f"Can't read {name}: ")
 
 
 @pytest.mark.parametrize(
@@ -247,18 +248,59 @@ def test_a_folder_that_cannot_be_read_is_reported(
     write, script, acme, folder, inner, mode, status, printed
 ):
     write(f"emails/locked/{inner}", "")
-    arguments = ("content", "check", "--organization", str(acme), "emails")
-    (folder / "emails/locked").chmod(mode)
-    try:
-        run = subprocess.run(
-            [*WITHOUT_DAC_OVERRIDE, SCRIPT, "--storage", script.storage, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    finally:
-        (folder / "emails/locked").chmod(0o700)
+    with locked(folder / "emails/locked", mode):
+        run = run_with_permissions(script, "content check --organization", acme, "emails")
     assert (run.returncode, printed) == (status, run.stdout or run.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        ("check locked/a.txt", "locked/a.txt:1:1: error: Can't read the file: Permission denied."),
+        ("content check locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
+        ("content check a.txt --write-baseline locked/b", "Error: Can't write locked/b: "),
+        ("fields uses locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
+        ("fields snapshot --out locked/b", "Error: Can't write locked/b: Permission denied."),
+        ("plan names.yaml --content locked/a.txt", "Error: Can't read locked/a.txt: "),
+        ("plan locked/a.txt", "Error: Invalid value for 'FILE': 'locked/a.txt': Permission denied"),
+        ("convert --from braze --to portable a.txt --write-names locked/b", "Error: Can't write "),
+        ("convert --from braze --to portable a.txt --names locked/a.txt", "'locked/a.txt'"),
+        ("convert --from braze --to portable locked/a.txt", "'locked/a.txt'"),
+    ],
+)
+def test_a_path_in_a_folder_that_cannot_be_entered_is_reported(
+    write, script, acme, folder, arguments, printed
+):
+    write("locked/a.txt", "")
+    write("a.txt", "{{${first_name}}}")
+    write("names.yaml", "fields: {}")
+    write("recipient-fields.toml", f'organization = "{acme}"')
+    selecting = {"content": acme, "fields": acme, "plan": acme}.get(arguments.split()[0])
+    options = () if selecting is None else ("--organization", selecting)
+    with locked(folder / "locked", 0o600):
+        run = run_with_permissions(script, arguments, *options)
+    assert run.returncode in {1, 2, FOUND}
+    assert printed in run.stdout + run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@contextmanager
+def locked(folder: Path, mode: int) -> Iterator[None]:
+    folder.chmod(mode)
+    try:
+        yield
+    finally:
+        folder.chmod(0o700)
+
+
+def run_with_permissions(
+    script: Script, command: str, *arguments: object
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user to whom the permissions of files apply."""
+    words = [*WITHOUT_DAC_OVERRIDE, SCRIPT, "--storage", script.storage, *command.split()]
+    return subprocess.run(
+        [*words, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_name_of_a_file_that_is_not_utf_8_has_escapes(write, check):
@@ -303,6 +345,7 @@ def test_files_of_a_folder_that_are_left_out_are_counted_and_named(write, check,
     for name in ("a.txt", "b.liquid", "c.liquid", "de/d.liquid", "logo.png", "Makefile", ".keep"):
         write(f"emails/{name}", "Hello")
     (folder / "emails" / "link.png").symlink_to("gone")
+    os.mkfifo(folder / "emails" / "pipe.txt")  # The advice is no help for it.
     left_out = (
         "Left out 6 files: emails/Makefile, emails/b.liquid and 2 more .liquid, emails/link.png and"
         " 1 more .png. To read files with other names, add --include PATTERN.\n"
@@ -312,6 +355,8 @@ def test_files_of_a_folder_that_are_left_out_are_counted_and_named(write, check,
     assert check("emails", "emails/de", "emails/logo.png").err.startswith(
         "Checked 2 files: 0 errors, 0 notes.\nLeft out 5 files: "
     )
+    uses = cli("fields", "uses", "--organization", acme, "emails")
+    assert (uses.status, uses.err) == (0, left_out)
     included = check("emails", "--include", "*.liquid", "--include", "*")
     assert included.err == "Checked 8 files: 1 error, 0 notes.\n"
     names = [f"emails/{each}" for each in ("b.liquid", "c.liquid", "logo.png")]

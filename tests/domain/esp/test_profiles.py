@@ -10,8 +10,7 @@ import pytest
 
 from recipient_fields import domain
 from recipient_fields.domain.esp import BUILT_IN, Esp
-from recipient_fields.domain.esp.profiles import shared
-from recipient_fields.domain.esp.profiles.profile import Strength
+from recipient_fields.domain.esp.profiles.profile import NOTHING, Strength
 
 EVERY_PROFILE = pytest.mark.parametrize("profile", BUILT_IN, ids=lambda each: each.title)
 
@@ -65,7 +64,7 @@ def test_some_esps_list_only_fields_in_use():
 @EVERY_PROFILE
 def test_names_and_codes_have_a_source_or_none_is_known(profile):
     for part in (profile.names, profile.insertion):
-        assert (part.source == shared.NOTHING) is (part.strength is Strength.NONE)
+        assert (part.source == NOTHING) is (part.strength is Strength.NONE)
         assert part.strength is not Strength.ENGINE
 
 

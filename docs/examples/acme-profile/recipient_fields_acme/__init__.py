@@ -42,10 +42,8 @@ PROFILE = Profile(
     ),
     insertion=Insertion(
         source=f"{DOCS}/insertion",
-        strength=Strength.VENDOR,
         code="{{ EXPRESSION }}",
         with_default='{{ EXPRESSION | default: "DEFAULT" }}',
-        delimiters=shared.BRACES,
         quoting=Quoting.OTHER,
         shown_forms=liquid.SHOWN_FORMS,
     ),

@@ -37,7 +37,7 @@ from recipient_fields.domain import (
 from .database import Connection, Database, insert, instant, next_id, update
 from .organizations import current_revision, delete_administrators
 
-# The columns have the order that `stored_administrator` expects.
+# The columns have the order of `ADMINISTRATOR_COLUMNS`.
 COLUMNS = """
     administrators.id, email, password_hash, (
         SELECT string_agg(organization_id || ':' || role, ',')
@@ -56,7 +56,7 @@ _FIND_LINK = f"""
     WHERE digest = ? AND expires_at > ?
 """
 
-# The columns have the order that `stored_invitation` expects.
+# The columns have the order of `INVITATION_COLUMNS`.
 _INVITATIONS = """
     SELECT id, organization_id, email, role, digest, created_at, expires_at
     FROM administrator_invitations

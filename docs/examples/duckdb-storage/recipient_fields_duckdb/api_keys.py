@@ -23,7 +23,7 @@ from recipient_fields.domain import (
 from .database import Connection, Database, insert, instant, milliseconds, next_id, update
 from .organizations import current_revision
 
-# The columns have the order that `stored_key` expects.
+# The columns have the order of `KEY_COLUMNS`.
 _SELECT = """
     SELECT id, organization_id, name, access, digest, display, created_by, created_at,
         expires_at, last_used_at, revoked_at

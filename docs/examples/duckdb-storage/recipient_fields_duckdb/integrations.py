@@ -45,7 +45,7 @@ from .database import Connection, Database, insert, instant, milliseconds, next_
 from .fields import apply_changes, catalog, change_fields
 from .organizations import advance_revision, current_revision
 
-# The columns have the order that `stored_integration` expects.
+# The columns have the order of `INTEGRATION_COLUMNS`.
 _SELECT = """
     SELECT id, organization_id, esp, name, created_at, last_synced_at, refused_names, names
     FROM integrations

@@ -22,7 +22,7 @@ from recipient_fields.domain import (
 from .administrators import COLUMNS, read_administrator
 from .database import Connection, Database, insert, instant, next_id
 
-# The columns have the order that `stored_session` expects.
+# The columns have the order of `SESSION_COLUMNS`.
 _COLUMNS = """
     administrator_sessions.id, administrator_id, digest, user_agent,
     administrator_sessions.created_at, last_used_at

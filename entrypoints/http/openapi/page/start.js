@@ -1,0 +1,7 @@
+SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+});
