@@ -235,14 +235,15 @@ class SourceFields:
             raise ByHand(_HIDDEN)
         return self._member_path(loops[level - 1].variable, parts), loops[level - 1].list
 
-    def forget_told(self) -> None:
-        """Forget what tags were told: they are read again."""
-        self._told.clear()
+    def settle(self) -> bool:
+        """Return whether what tags were told still holds: later tags can show other types.
 
-    @property
-    def are_settled(self) -> bool:
-        """Whether what tags were told still holds: later tags can show other types."""
-        return all(told == self._look_up(source) for source, told in self._told.values())
+        Otherwise forget it: all tags are read again.
+        """
+        if all(told == self._look_up(source) for source, told in self._told.values()):
+            return True
+        self._told.clear()
+        return False
 
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""

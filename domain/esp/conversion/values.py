@@ -130,11 +130,6 @@ class Values:
     )
     """What equal values in the same loops have become, or why they are by hand."""
 
-    def forget(self) -> None:
-        """Forget what values have become: the types of fields have changed."""
-        self._references.clear()
-        self.fields.forget_told()
-
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
         key = self.fields.loops, value
