@@ -104,6 +104,8 @@ _Variables: TypeAlias = ChainMap[str, Expression | None]
 
 Each branch of a block has a map of its own. The variable of a loop has a name without a second one.
 """
+_ReadSystemCode: TypeAlias = tuple[SystemValue, str | None, bool]
+"""The value of a code, a caveat about it, and whether the ESP writes the value with this code."""
 _NEVER_EMPTY = {"lower", "title", "upper", "url"}
 """Filters that show a text for each value that is set."""
 _TRUE, _FALSE = Literal(value=True), Literal(value=False)
@@ -343,10 +345,10 @@ class Reader:
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
-        system, caveat = self._system_codes.get(shown, (None, None))
+        system, caveat, is_usual = self._system_codes.get(shown, (None, None, False))
         if system is not None and not self._fields.hides_names:
             self._show_system(node, system)
-            if caveat is not None and self.target != self.profile:
+            if caveat is not None and not (is_usual and self.target == self.profile):
                 self.add_caveat(node.start, caveat)
         elif isinstance(node, Output):
             try:
@@ -365,7 +367,7 @@ class Reader:
             self._opaque(node)
 
     @cached_property
-    def _system_codes(self) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
+    def _system_codes(self) -> Mapping[Expression | Node, _ReadSystemCode]:
         """The codes of system values. A link beside one to unsubscribe from all is to preferences.
 
         HubSpot has one link for both.
@@ -1170,12 +1172,12 @@ def _dropped_tests(profile: Profile) -> Collection[Sequence[Expression | None]]:
 @cache
 def _system_codes(
     profile: Profile, first: SystemValue | None
-) -> Mapping[Expression | Node, tuple[SystemValue, str | None]]:
+) -> Mapping[Expression | Node, _ReadSystemCode]:
     """Return the system values by their codes without places, and by others that show the same.
 
-    Each is with a caveat about its code. A code of several values means the first.
+    A code of several values means the first.
     """
-    found: dict[Expression | Node, tuple[SystemValue, str | None]] = {}
+    found: dict[Expression | Node, _ReadSystemCode] = {}
     usual = profile.insertion.code  # This has one name, too: that of a slot.
     for value in sorted(profile.system_codes, key=lambda each: each is not first):
         code = profile.system_codes[value]
@@ -1188,5 +1190,6 @@ def _system_codes(
             for each, caveat in caveats.items():
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    found.setdefault(_without_place(profile, nodes[0]), (value, caveat))
+                    read = value, caveat, each == code.code
+                    found.setdefault(_without_place(profile, nodes[0]), read)
     return found

@@ -1822,6 +1822,22 @@ def test_an_address_with_a_name_has_a_caveat_in_both_directions():
         assert any("the name of the sender" in each for each in converted.tags[0].reasons)
 
 
+@pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        ("LIST:ADDRESSLINE", ()),
+        ("LIST:ADDRESS", ("Mailchimp shows the address on several lines.",)),
+    ],
+)
+def test_another_code_of_the_same_esp_has_its_caveat_if_it_changes(name, reasons):
+    converted = convert(f"*|{name}|*", read="mailchimp", write="mailchimp")
+
+    assert converted.content == "*|LIST:ADDRESSLINE|*"
+    assert set(reasons) <= set(converted.tags[0].reasons)
+    unchanged = convert("*|LIST:ADDRESSLINE|*", read="mailchimp", write="mailchimp")
+    assert {*converted.tags[0].reasons} - {*reasons} == {*unchanged.tags[0].reasons}
+
+
 def test_hubspots_link_to_unsubscribe_opens_its_page_of_preferences():
     page = "HubSpot opens the page of preferences, on which recipients can unsubscribe."
     link, all_mail = "{{ unsubscribe_link }}", "{{ unsubscribe_link_all }}"
