@@ -141,7 +141,10 @@ def report_findings(
         note(one_line(f"Event data: {', '.join(event)}."))
     rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
-    note_left_out(left_out)
+    if "include" in ctx.params:
+        note_left_out(left_out)
+    else:
+        note_left_out(left_out, "set include in the nearest recipient-fields.toml")
     if not files:
         note(
             f"In folders, {', '.join(SUFFIXES)} files are read. In a repository, Git must track"

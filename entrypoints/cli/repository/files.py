@@ -120,8 +120,11 @@ def judge_files(
                 yield file, has_content
 
 
-def note_left_out(files: Sequence[str]) -> None:
-    """Print how many files were left out, if there are any, and the first one of each suffix."""
+def note_left_out(files: Sequence[str], advice: str = "add --include PATTERN") -> None:
+    """Print how many files were left out, if there are any, and the first one of each suffix.
+
+    `advice` is how to read them.
+    """
     by_suffix: dict[str, list[str]] = {}
     for each in files:
         by_suffix.setdefault(Path(each).suffix, []).append(each)
@@ -135,7 +138,7 @@ def note_left_out(files: Sequence[str]) -> None:
         note(
             one_line(
                 f"Left out {counted(len(files), 'file')}: {', '.join(named)}. To read files with"
-                " other names, add --include PATTERN."
+                f" other names, {advice}."
             )
         )
 

@@ -367,7 +367,9 @@ def test_files_of_a_folder_that_are_left_out_are_counted_and_named(write, check,
     assert check("emails").err.count("many.") == 7
     settings = f'organization = "{acme}"\ninclude = ["many.*", "*.png"]\n'
     write("recipient-fields.toml", f'{settings}content = ["emails"]')
-    assert "\nLeft out 4 files: emails/Makefile, emails/b.liquid and 2 more " in cli("check").err
+    err = cli("check").err
+    assert "\nLeft out 4 files: emails/Makefile, emails/b.liquid and 2 more " in err
+    assert err.endswith("other names, set include in the nearest recipient-fields.toml.\n")
     write("recipient-fields.toml", settings)
     run = cli("check")
     assert (run.status, "Left out" in run.err) == (FOUND, False)
