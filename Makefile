@@ -48,7 +48,7 @@ test-engines: install ## compare the code for ESPs with their template engines, 
 	{ command -v go && ruby -e 'require "liquid"' && dpkg --status golang-github-flosch-pongo2.v4-dev; } >/dev/null 2>&1 || \
 		{ apt-get update && apt-get install --yes --no-install-recommends \
 			ruby ruby-liquid golang-go golang-github-flosch-pongo2.v4-dev; }
-	RECIPIENT_FIELDS_CONDITION_PAIRS=30000 RECIPIENT_FIELDS_CONVERTED_TEMPLATES=300 \
+	RECIPIENT_FIELDS_CONDITION_PAIRS=30000 RECIPIENT_FIELDS_EVENT_PAIRS=300 RECIPIENT_FIELDS_CONVERTED_TEMPLATES=300 \
 		$(BIN)/python -m pytest tests/engines --log-cli-level=INFO
 
 test-lowest:    ## run the tests of `make test` with the lowest versions that pyproject.toml permits

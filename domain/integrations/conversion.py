@@ -296,6 +296,7 @@ class _Conversion:
         self._require_few(count)
         self._require_source(tags)
         nodes = join_outputs(self._source, read_tags(tags, self._text), self._text)
+        link = self._source.link_to_all
         shown = (part.value for tag in tags for part in tag.parts if isinstance(part, Output))
         fields = SourceFields(
             self._source,
@@ -304,7 +305,7 @@ class _Conversion:
             self._options.bare,
             self._options.sent_by_source,
             frozenset(list_names(nodes, self._source.vocabulary)),
-            Path((self._source.link_to_all,)) in shown,
+            bool(link) and Path((link,)) in shown,
         )
         values = Values(self._source, fields)
         rules = self._source.adjacent_text

@@ -19,7 +19,7 @@ from .repository.commands import (
     strictness,
 )
 from .repository.configuration import CONFIGURATION, Configuration, Configurations
-from .repository.files import judge_files, list_files, split_files
+from .repository.files import SET_MEMBER, judge_files, list_files, split_files
 from .repository.findings import Finding
 from .repository.options import paths_argument
 
@@ -54,7 +54,8 @@ def check_repository(
     documents = dict.fromkeys(document for each in whole for document in each.documents)
     findings = [finding for each in documents for finding in _check_document(each)]
     findings += check_files(checker, files)
-    report_findings(ctx, checker, findings, [*documents, *files], left_out, report)
+    checked = [*documents, *files]
+    report_findings(ctx, checker, findings, checked, left_out, report, SET_MEMBER)
 
 
 def _find_configurations(configurations: Configurations) -> list[Configuration]:

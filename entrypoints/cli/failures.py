@@ -31,7 +31,7 @@ _ADVICE: Mapping[type[Exception], str] = {
 """The command that helps: for example, it lists what exists."""
 
 _FIRST_STEPS = (
-    "Check `--storage` or RECIPIENT_FIELDS_STORAGE, or create the file with"
+    "Check `--storage` or RECIPIENT_FIELDS_STORAGE. To create the file, run"
     " `recipient-fields organizations create NAME` or, with demonstration data,"
     " `recipient-fields serve --demo`."
 )

@@ -20,7 +20,7 @@ from .event import Sent
 from .generation import esp_name, synced_codes, synced_fields
 from .rendering import EVERY_ENGINE, render_all
 
-PAIRS = int(os.environ.get("RECIPIENT_FIELDS_EVENT_PAIRS", "300"))
+PAIRS = int(os.environ.get("RECIPIENT_FIELDS_EVENT_PAIRS", "150"))
 EVENTS_PER_CONTENT = 3
 WITHOUT_EVENTS = {each.esp for each in BUILT_IN if not isinstance(each.events, EventData)}
 ESCAPED = {Esp("klaviyo"), Esp("braze"), Esp("customerio"), Esp("sendgrid"), Esp("iterable")}

@@ -203,7 +203,11 @@ def test_a_storage_with_an_organization_gets_no_demonstration_data(
 ) -> None:
     script("organizations", "create", "Acme")
 
-    start("--demo").wait_for(r"The storage already has data")
+    start("--demo").wait_for(
+        r"The storage already has data, so no demonstration data was added\.[\s\S]*"
+        r"To see a demonstration, stop this service, and run:"
+        r" recipient-fields serve --demo --storage sqlite:demo\.db"
+    )
 
     listed = script("organizations", "list", "--json").document()["organizations"]
     assert listed == [{"id": 1, "name": "Acme"}]

@@ -105,7 +105,7 @@ _Variables: TypeAlias = ChainMap[str, Expression | None]
 Each branch of a block has a map of its own. The variable of a loop has a name without a second one.
 """
 _ReadSystemCode: TypeAlias = tuple[SystemValue, str | None, bool]
-"""The value of a code, a caveat about it, and whether the ESP writes the value with this code."""
+"""The value of a code, a caveat about it, and whether the ESP's usual code has this caveat, too."""
 _NEVER_EMPTY = {"lower", "title", "upper", "url"}
 """Filters that show a text for each value that is set."""
 _TRUE, _FALSE = Literal(value=True), Literal(value=False)
@@ -345,10 +345,10 @@ class Reader:
             self._convert(node, "", ())
             self.results[node.start] = DROPPED
             return
-        system, caveat, is_usual = self._system_codes.get(shown, (None, None, False))
+        system, caveat, is_shared = self._system_codes.get(shown, (None, None, False))
         if system is not None and not self._fields.hides_names:
             self._show_system(node, system)
-            if caveat is not None and not (is_usual and self.target == self.profile):
+            if caveat is not None and not (is_shared and self.target == self.profile):
                 self.add_caveat(node.start, caveat)
         elif isinstance(node, Output):
             try:
@@ -1190,6 +1190,6 @@ def _system_codes(
             for each, caveat in caveats.items():
                 nodes = read_tree(profile, each)
                 if len(nodes) == 1:
-                    read = value, caveat, each == code.code
+                    read = value, caveat, caveat == code.caveat_of_reading
                     found.setdefault(_without_place(profile, nodes[0]), read)
     return found

@@ -235,9 +235,9 @@ class Insertion:
 
     `guarded` is the code that shows nothing for null, if `code` can show the null itself. `prelude`
     is code that must precede both, once per email. A name or default must not contain any of the
-    `delimiters`: of tags in braces, engines differ in whether one brace ends a tag, and in what a
-    backslash escapes. `shown_forms` contains, per data type, how an engine shows values in another
-    form than the preview.
+    `delimiters`. The default is for tags in braces: engines differ in whether one brace ends a tag,
+    and in what a backslash escapes. `shown_forms` contains, per data type, how an engine shows
+    values in another form than the preview.
 
     `default_also_replaces` contains, per data type, a value that the ESP replaces with the default
     although it is not missing. `other_defaults` are other codes with a default in templates.

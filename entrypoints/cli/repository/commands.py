@@ -25,7 +25,7 @@ from ..output import Progress, complete_outputs, note, one_line, print_json, pri
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
-from .files import STANDARD_INPUT, SUFFIXES, Unreadable, note_left_out, split_files
+from .files import ADD_OPTION, STANDARD_INPUT, SUFFIXES, Unreadable, note_left_out, split_files
 from .findings import Baseline, Finding, print_findings
 from .options import file_options, literal_option, paths_argument, snapshot_option
 
@@ -118,6 +118,7 @@ def report_findings(
     files: Sequence[str],
     left_out: Sequence[str],
     options: ReportOptions,
+    advice: str = ADD_OPTION,
 ) -> None:
     """Print the findings that are not in a baseline, and exit with 3 if there is an error."""
     found = list(findings)
@@ -141,10 +142,7 @@ def report_findings(
         note(one_line(f"Event data: {', '.join(event)}."))
     rest = f" {counted(known, 'finding')} of the baseline left out." if known else ""
     note(f"Checked {counted(len(files), 'file')}: {counted(errors, 'error')}, {notes}.{rest}")
-    if "include" in ctx.params:
-        note_left_out(left_out)
-    else:
-        note_left_out(left_out, "set include in the nearest recipient-fields.toml")
+    note_left_out(left_out, advice)
     if not files:
         note(
             f"In folders, {', '.join(SUFFIXES)} files are read. In a repository, Git must track"

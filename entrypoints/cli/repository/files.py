@@ -25,6 +25,9 @@ SUFFIXES = ("*.html", "*.htm", "*.txt", "*.mjml")
 _MARK = "\ufeff"
 _FOLDER_LINK = "Links to folders are not followed. Give the path of the folder itself, too."
 _BROKEN_LINK = "This link leads to no file. Correct or remove it."
+ADD_OPTION = "add --include PATTERN"
+SET_MEMBER = "set include in the nearest recipient-fields.toml"
+"""How the files that were left out are read: in most commands with the option."""
 _SHOWN_SUFFIXES = 10
 
 
@@ -42,6 +45,10 @@ def find_files(paths: Sequence[str], include: Sequence[str]) -> Iterator[tuple[s
     for path in paths:
         try:
             is_folder = path != STANDARD_INPUT and stat.S_ISDIR(Path(path).stat().st_mode)
+        except FileNotFoundError:
+            raise click.ClickException(
+                f"There is no file or folder {one_line(path)}. Correct the path."
+            ) from None
         except OSError as error:
             raise click.ClickException(f"Can't read {one_line(path)}: {error.strerror}.") from None
         if is_folder:
@@ -112,7 +119,9 @@ def judge_files(
                 continue
             mode = stat.S_IFREG
         if stat.S_ISDIR(mode):
-            if not any(path.resolve().is_relative_to(Path(each).resolve()) for each in paths):
+            # Unlike `resolve`, `realpath` raises nothing for a link in a circle.
+            real = Path(os.path.realpath(path))
+            if not any(real.is_relative_to(os.path.realpath(each)) for each in paths):
                 yield file, True
         elif stat.S_ISREG(mode):
             has_content = has_content_name(file, folder, include)
@@ -120,11 +129,8 @@ def judge_files(
                 yield file, has_content
 
 
-def note_left_out(files: Sequence[str], advice: str = "add --include PATTERN") -> None:
-    """Print how many files were left out, if there are any, and the first one of each suffix.
-
-    `advice` is how to read them.
-    """
+def note_left_out(files: Sequence[str], advice: str = ADD_OPTION) -> None:
+    """Print how many files were left out, if there are any, and the first one of each suffix."""
     by_suffix: dict[str, list[str]] = {}
     for each in files:
         by_suffix.setdefault(Path(each).suffix, []).append(each)

@@ -123,7 +123,7 @@ class Baseline:
         names = {self._relative(each) for each in checked}
         counts = Counter(map(self._key, findings))
         for key, count in self._known.items():
-            if key[0] not in names and Path(self.path).parent.joinpath(key[0]).is_file():
+            if key[0] not in names and not self._is_gone(key[0]):
                 counts[key] = count
         known = [
             {"file": file, "code": code, "message": message, "count": count}
@@ -132,6 +132,13 @@ class Baseline:
         lines = b",\n".join(map(render_json, known))
         with complete_outputs() as outputs:
             outputs.open(self.path).write(b'{"findings": [\n' + lines + b"\n]}\n")
+
+    def _is_gone(self, file: str) -> bool:
+        """Return whether there is no such file. One in a locked folder may exist."""
+        try:
+            return not Path(self.path).parent.joinpath(file).is_file()
+        except PermissionError:
+            return False
 
     def _key(self, finding: Finding) -> tuple[str, str, str]:
         return self._relative(finding.file), finding.code, finding.message

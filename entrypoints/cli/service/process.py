@@ -161,8 +161,11 @@ def _demonstrate(core: Core, url: str, settings: Settings) -> None:
             "To delete this data and get a new key, add --reset to `recipient-fields serve --demo`."
         )
     else:
-        note("The storage already has data, so no demonstration data was added. To see it, run")
-        note("recipient-fields serve --demo --storage sqlite:demo.db")
+        note("The storage already has data, so no demonstration data was added.")
+        note(
+            "To see a demonstration, stop this service, and run:"
+            " recipient-fields serve --demo --storage sqlite:demo.db"
+        )
         note("To list the ids of the organizations: recipient-fields organizations list")
         note("To create an API key: recipient-fields keys create --organization ID --name NAME")
     note(f"To read about the API and try it in a browser, open {url}{REFERENCE_PATH}")

@@ -218,8 +218,8 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_goes_on(write, chec
         "emails/a.txt:1:1: error: The file is not UTF-8: byte 4. Save it as UTF-8. [unreadable]"
     )
     assert run.out.splitlines()[1].startswith("emails/b.txt:1:1: ")
-    for name in ("missing", "n" * 300):
-        assert check(name).failure().startswith(f"Can't read {name}: ")
+    assert check("missing").failure() == "There is no file or folder missing. Correct the path."
+    assert check("n" * 300).failure().startswith(f"Can't read {'n' * 300}: ")
 
 
 @pytest.mark.parametrize(
@@ -282,6 +282,23 @@ def test_a_path_in_a_folder_that_cannot_be_entered_is_reported(
     assert run.returncode in {1, 2, FOUND}
     assert printed in run.stdout + run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_a_baseline_keeps_the_findings_of_a_file_that_may_exist(write, script, acme, folder):
+    write("locked/a.txt", "")
+    write("a.txt", "")
+    found = [
+        {"file": file, "code": "unknown_field", "message": "No field.", "count": 1}
+        for file in ("gone.txt", "locked/a.txt")
+    ]
+    write("baseline.json", json.dumps({"findings": found}))
+    with locked(folder / "locked", 0o600):
+        run = run_with_permissions(
+            script, "content check a.txt --write-baseline baseline.json --organization", acme
+        )
+    assert (run.returncode, run.stderr) == (0, "Wrote 0 findings to baseline.json.\n")
+    kept = json.loads((folder / "baseline.json").read_text())["findings"]
+    assert [each["file"] for each in kept] == ["locked/a.txt"]
 
 
 @contextmanager

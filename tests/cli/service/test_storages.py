@@ -81,8 +81,8 @@ def test_a_missing_file_is_reported_with_a_first_step_and_not_created(cli, file,
     message = cli(*command).failure()
 
     assert message == (
-        f"There is no SQLite file {file}. Check `--storage` or RECIPIENT_FIELDS_STORAGE, or create"
-        " the file with `recipient-fields organizations create NAME` or, with demonstration data,"
+        f"There is no SQLite file {file}. Check `--storage` or RECIPIENT_FIELDS_STORAGE. To create"
+        " the file, run `recipient-fields organizations create NAME` or, with demonstration data,"
         " `recipient-fields serve --demo`."
     )
     assert list(file.parent.iterdir()) == []

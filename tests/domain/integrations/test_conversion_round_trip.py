@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
+from hypothesis import settings
 
 from recipient_fields.domain import DataType
 from recipient_fields.domain.conditions import evaluate, format_condition
@@ -24,7 +25,7 @@ from ...engines.generation import (
 )
 from ...engines.test_content import with_prefixes
 
-CONDITIONS = 60
+CONDITIONS = settings().max_examples
 FILTERS = {
     DataType.TEXT: (
         *("upper", "lower", "title", "url", "truncate: 5"),
