@@ -490,8 +490,8 @@ def stored_administrator(*row: Any) -> Administrator:
 
     The memberships are a text such as `1:admin,2:viewer`, in any order. The last column is a time.
     """
+    members = _named(ADMINISTRATOR_COLUMNS, row)
     with RowMapping("administrators", row[0]):
-        members = _named(ADMINISTRATOR_COLUMNS, row)
         roles = dict(each.split(":") for each in (members["memberships"] or "").split(","))
         members["email"] = EmailAddress(members["email"])
         members["memberships"] = tuple(
@@ -525,8 +525,8 @@ def stored_invitation(*row: Any) -> Invitation:
 
     The last two columns are times.
     """
+    members = _named(INVITATION_COLUMNS, row)
     with RowMapping("administrator_invitations", row[0]):
-        members = _named(INVITATION_COLUMNS, row)
         return Invitation(**{**members, "email": EmailAddress(members["email"])})
 
 
@@ -536,8 +536,9 @@ SESSION_COLUMNS = ("id", "administrator_id", "digest", "user_agent", "created_at
 
 def stored_session(*row: Any) -> Session:
     """Return the session of a row with the values of SESSION_COLUMNS. The last two are times."""
+    members = _named(SESSION_COLUMNS, row)
     with RowMapping("administrator_sessions", row[0]):
-        return Session(**_named(SESSION_COLUMNS, row))
+        return Session(**members)
 
 
 KEY_COLUMNS = (
@@ -549,8 +550,9 @@ KEY_COLUMNS = (
 
 def stored_key(*row: Any) -> ApiKey:
     """Return the API key of a row with the values of KEY_COLUMNS. The last four are times."""
+    members = _named(KEY_COLUMNS, row)
     with RowMapping("api_keys", row[0]):
-        return ApiKey(**_named(KEY_COLUMNS, row))
+        return ApiKey(**members)
 
 
 INTEGRATION_COLUMNS = (
@@ -566,8 +568,8 @@ def stored_integration(*row: Any) -> Integration:
     The last four columns are two times and two documents: those of `refused_names_document` and
     `names_document`.
     """
+    members = _named(INTEGRATION_COLUMNS, row)
     with RowMapping("integrations", row[0]):
-        members = _named(INTEGRATION_COLUMNS, row)
         by_field = json.loads(members["names"])
         members["esp"] = Esp(members["esp"])
         members["refused_names"] = json.loads(members["refused_names"])

@@ -122,13 +122,6 @@ def holds(condition: Condition, get: Callable[[str], Value | None]) -> bool:
     return compare(condition, get(condition.key))
 
 
-def _too_long(values: Mapping[str, object], max_length: int) -> Iterator[Violation]:
-    for key, value in values.items():
-        if isinstance(value, str) and len(value) > max_length:
-            message = f"A value has at most {max_length:,} characters."
-            yield Violation(Rule.TOO_LONG, message, (key,))
-
-
 def compare(comparison: Comparison, value: Value | None) -> bool:
     """Return whether the comparison is true for this value. None means that it is not set."""
     match comparison.operator:
@@ -164,3 +157,10 @@ def keys_set_if(condition: Condition, *, holds: bool) -> frozenset[str]:
     if isinstance(condition, AllOf) is holds:
         return frozenset().union(*parts)
     return frozenset.intersection(*parts)
+
+
+def _too_long(values: Mapping[str, object], max_length: int) -> Iterator[Violation]:
+    for key, value in values.items():
+        if isinstance(value, str) and len(value) > max_length:
+            message = f"A value has at most {max_length:,} characters."
+            yield Violation(Rule.TOO_LONG, message, (key,))

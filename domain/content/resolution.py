@@ -32,6 +32,7 @@ EMAIL_KEY: Final = "email"
 class _Unstored:
     """What content can show that is no field of the organization. Its id is 0."""
 
+    __slots__ = ()
     id: ClassVar[FieldId] = FieldId(0)
     allowed_values = None
     insertable = True
