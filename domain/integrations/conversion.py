@@ -319,11 +319,10 @@ class _Conversion:
         is_broken = any(each.is_alone for each in find_unread(nodes))
         for _ in range(min(_MAX_ROUNDS, _MAX_READ // max(count, 1))):
             reader = self._read(nodes, values, parts, is_broken=is_broken)
-            to_copy, are_settled = reader.to_copy, fields.settle()
-            if not (are_settled and self._copied.issuperset(to_copy)):
+            to_copy, unsettled = reader.to_copy, fields.forget_unsettled()
+            if unsettled or not self._copied.issuperset(to_copy):
                 self._copied.update(to_copy)
-                if not are_settled:
-                    values = Values(self._source, fields)
+                values.forget(unsettled)
                 continue
             refused = {
                 **dict(reader.find_blocks_to_keep(nodes)),

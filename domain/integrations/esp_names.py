@@ -409,6 +409,7 @@ class _Index:
         self.set_names: Mapping[FieldId, EspName] = {
             field_id: self.describe(set_name) for field_id, set_name in (set_names or {}).items()
         }
+        self._conventional: dict[str, EspName | None] = {}
         self._set_forms: dict[str, set[bool]] = {}
         for each in self.set_names.values():
             self._set_forms.setdefault(each.name, set()).add(each.standard)
@@ -480,6 +481,11 @@ class _Index:
 
     def find_by_convention(self, key: str) -> EspName | None:
         """Return the name by the convention of the ESP, or None if it is set or has no form."""
+        if key not in self._conventional:
+            self._conventional[key] = self._find_by_convention(key)
+        return self._conventional[key]
+
+    def _find_by_convention(self, key: str) -> EspName | None:
         for name in (self._convention.standard_fields.get(key), self._convention.derive(key)):
             if name is None:
                 continue

@@ -235,15 +235,15 @@ class SourceFields:
             raise ByHand(_HIDDEN)
         return self._member_path(loops[level - 1].variable, parts), loops[level - 1].list
 
-    def settle(self) -> bool:
-        """Return whether what tags were told still holds: later tags can show other types.
+    def forget_unsettled(self) -> Collection[SourceField]:
+        """Forget and return the fields about which tags were told what no longer holds.
 
-        Otherwise forget it: all tags are read again.
+        Later tags can show other types. Then all tags are read again.
         """
-        if all(told == self._look_up(source) for source, told in self._told.values()):
-            return True
-        self._told.clear()
-        return False
+        changed = [source for source, told in self._told.values() if told != self._look_up(source)]
+        for each in changed:
+            del self._told[id(each)]
+        return changed
 
     def type_of(self, source: SourceField) -> DataType | None:
         """Return the type of the field, or None if it is not known."""

@@ -6,7 +6,7 @@ the patterns here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import chain
@@ -88,6 +88,8 @@ _EXPRESSION = "This is not the value of a field. Write this tag for the other ES
 
 _Step: TypeAlias = Filter | str
 """A filter, or the text of a default."""
+_Reference: TypeAlias = tuple[str, tuple[str, ...], SourceField]
+"""The code of content that shows a value, its caveats, and the field."""
 
 
 @frozen
@@ -125,10 +127,15 @@ class Values:
 
     profile: Profile
     fields: SourceFields
-    _references: dict[tuple[object, Expression], tuple[str, tuple[str, ...]] | str] = field(
-        init=False, factory=dict
-    )
+    _references: dict[tuple[object, Expression], _Reference | str] = field(init=False, factory=dict)
     """What equal values in the same loops have become, or why they are by hand."""
+
+    def forget(self, fields: Collection[SourceField]) -> None:
+        """Forget what values of these fields have become, and which values are by hand."""
+        forgotten = set(map(id, fields))
+        for key, found in [*self._references.items()]:
+            if isinstance(found, str) or id(found[2]) in forgotten:
+                del self._references[key]
 
     def reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
         """Return the code of content that shows the value, and its caveats. Raises: ByHand."""
@@ -141,9 +148,9 @@ class Values:
         found = self._references[key]
         if isinstance(found, str):
             raise ByHand(found)
-        return found
+        return found[:2]
 
-    def _reference(self, value: Expression) -> tuple[str, tuple[str, ...]]:
+    def _reference(self, value: Expression) -> _Reference:
         reading = _Reading()
         source = self._peel(value, reading)
         filters: list[Filter] = []
@@ -170,7 +177,7 @@ class Values:
         parts = [source.reference, *map(str, filters)]
         if default:
             parts.append(f"default: {quoted(default)}")
-        return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats)
+        return f"{{{{{' | '.join(parts)}}}}}", tuple(reading.caveats), source
 
     def operand(self, value: Expression) -> SourceField | None:
         """Return the field whose value this is, also if it is guarded, or None.
