@@ -16,7 +16,7 @@ from ..options import F, option
 from ..output import note, one_line, print_line
 from ..typed_options import KEY
 from .checking import FieldSource, FileChecker
-from .files import SET_MEMBER, Unreadable, note_left_out, split_files
+from .files import Unreadable, split_files
 
 
 def content_options(command: F) -> F:
@@ -60,9 +60,7 @@ class ContentGuard:
         checker = FileChecker(FieldSource(), names=before)
         old, new = TextChecker(before), TextChecker(change(before))
         places: dict[str, list[str]] = {}
-        files, left_out = split_files(checker.find_files(self.paths))
-        note_left_out(left_out, SET_MEMBER)
-        for file in files:
+        for file in split_files(checker.find_files(self.paths))[0]:
             try:
                 uses = list(checker.find_uses(file))
             except Unreadable as error:
