@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -136,9 +137,12 @@ class Baseline:
     def _is_gone(self, file: str) -> bool:
         """Return whether there is no such file. One in a locked folder may exist."""
         try:
-            return not Path(self.path).parent.joinpath(file).is_file()
+            mode = Path(self.path).parent.joinpath(file).stat().st_mode
         except PermissionError:
             return False
+        except OSError:
+            return True
+        return not stat.S_ISREG(mode)
 
     def _key(self, finding: Finding) -> tuple[str, str, str]:
         return self._relative(finding.file), finding.code, finding.message
