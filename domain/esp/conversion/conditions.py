@@ -272,8 +272,8 @@ class Conditions:
         # Liquid reads a missing value as 0 if it reads it as a number.
         readings = self._values.profile.conditions.readings
         is_number = read_as in _READ_AS_NUMBERS and readings[read_as].date is None
-        read = evolve(compared, value=value)
-        if is_number and isinstance(value, int | float) and compare(read, 0):
+        is_missing_read = is_number and isinstance(value, int | float)
+        if is_missing_read and compare(evolve(compared, value=value), 0):
             return AnyOf((_comparison(source, Operator.IS_NOT_SET), compared))
         return compared
 
