@@ -39,7 +39,7 @@ def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     ("method", "path"),
     [("GET", "/"), ("HEAD", "/"), ("GET", "/204"), ("GET", "/304"), ("DELETE", "/204")],
 )
-def test_a_connection_stays_open_after_each_response(method: str, path: str) -> None:
+def test_a_connection_stays_open_after_each_response(method, path):
     with running_server() as server:
         client = server.connect()
         for _ in range(3):
@@ -50,7 +50,7 @@ def test_a_connection_stays_open_after_each_response(method: str, path: str) -> 
 
 
 @pytest.mark.parametrize("option", ["close", "Close", "keep-alive, close", "x,close ,y"])
-def test_the_server_closes_the_connection_if_the_client_requests_it(option: str) -> None:
+def test_the_server_closes_the_connection_if_the_client_requests_it(option):
     with running_server() as server:
         client = server.connect()
         assert client.get("/", "GET", f"Connection: {option}").headers["connection"] == "close"
@@ -106,9 +106,7 @@ def test_100_continue_is_not_sent_for_a_request_without_a_body() -> None:
     ["G", "GET / HT", BEGUN, BEGUN + "Content-Length: 9\r\n\r\n{",
      BEGUN + "Transfer-Encoding: chunked\r\n\r\n1\r\n", BEGUN + "\r\n" + BEGUN],
 )  # fmt: skip
-def test_a_request_that_takes_too_long_receives_408(
-    set_limits: Callable[..., None], begun: str
-) -> None:
+def test_a_request_that_takes_too_long_receives_408(set_limits, begun):
     set_limits(REQUEST_TIMEOUT=0.4)
     with running_server() as server:
         client = server.connect()
@@ -129,9 +127,7 @@ def test_a_request_that_takes_too_long_receives_408(
     [("G", "G"), (BEGUN + "X: ", "x"), (BEGUN + "Content-Length: 99\r\n\r\n", "x"),
      (BEGUN + "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n")],
 )  # fmt: skip
-def test_a_request_that_arrives_byte_by_byte_gains_no_time(
-    set_limits: Callable[..., None], begun: str, drop: str
-) -> None:
+def test_a_request_that_arrives_byte_by_byte_gains_no_time(set_limits, begun, drop):
     set_limits(REQUEST_TIMEOUT=0.4)
     with running_server() as server:
         client = server.connect()
@@ -143,9 +139,7 @@ def test_a_request_that_arrives_byte_by_byte_gains_no_time(
         assert client.response().outcome == (408, "request_timeout")
 
 
-def test_each_request_of_a_connection_has_its_own_timeout(
-    set_limits: Callable[..., None],
-) -> None:
+def test_each_request_of_a_connection_has_its_own_timeout(set_limits):
     set_limits(REQUEST_TIMEOUT=0.4)
     with running_server() as server:
         client = server.connect()
@@ -154,9 +148,7 @@ def test_each_request_of_a_connection_has_its_own_timeout(
             assert client.get("/").body == b"ok"
 
 
-def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response(
-    set_limits: Callable[..., None],
-) -> None:
+def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response(set_limits):
     set_limits(REQUEST_TIMEOUT=1)
     with running_server() as server:
         client = server.connect()
@@ -168,7 +160,7 @@ def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response(
         assert client.response().body == b"ok"
 
 
-def test_an_idle_connection_is_closed(set_limits: Callable[..., None]) -> None:
+def test_an_idle_connection_is_closed(set_limits):
     set_limits(IDLE_TIMEOUT=1)
     with running_server() as server:
         silent, served = server.connect(), server.connect()
@@ -177,9 +169,7 @@ def test_an_idle_connection_is_closed(set_limits: Callable[..., None]) -> None:
         assert served.ended
 
 
-def test_the_connection_of_a_client_that_does_not_read_is_closed(
-    set_limits: Callable[..., None],
-) -> None:
+def test_the_connection_of_a_client_that_does_not_read_is_closed(set_limits):
     set_limits(RESPONSE_TIMEOUT=0.4, MIN_RATE=10**9)
     with running_server() as server:
         client = server.connect(receives=4096)
@@ -189,9 +179,7 @@ def test_the_connection_of_a_client_that_does_not_read_is_closed(
         assert server.connect().get("/").body == b"ok"
 
 
-def test_a_client_that_reads_a_large_response_slowly_receives_all_of_it(
-    set_limits: Callable[..., None],
-) -> None:
+def test_a_client_that_reads_a_large_response_slowly_receives_all_of_it(set_limits):
     set_limits(RESPONSE_TIMEOUT=0.1, MIN_RATE=1_000_000)
     with running_server() as server:
         client = server.connect(receives=2**16)
@@ -204,7 +192,7 @@ class TestFiles:
     """Responses of `wsgi.file_wrapper`, which the server reads as the client receives them."""
 
     @pytest.mark.parametrize("size", [1, 5_000_000])
-    def test_a_file_is_sent_and_closed_and_the_connection_stays_open(self, size: int) -> None:
+    def test_a_file_is_sent_and_closed_and_the_connection_stays_open(self, size):
         with running_server() as server:
             client = server.connect()
             for _ in range(3):
@@ -221,9 +209,7 @@ class TestFiles:
             client.close()
             eventually(lambda: server.files[0].closed)
 
-    def test_the_connection_ends_when_the_file_is_interrupted(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_the_connection_ends_when_the_file_is_interrupted(self, caplog):
         with running_server() as server:
             client = server.connect(receives=4096)
             client.send_request("/file/20000000")
@@ -245,9 +231,7 @@ class TestFiles:
             assert len(received.result().body) == 300_000_000
 
 
-def test_a_request_that_waits_too_long_for_a_thread_receives_503(
-    set_limits: Callable[..., None],
-) -> None:
+def test_a_request_that_waits_too_long_for_a_thread_receives_503(set_limits):
     set_limits(QUEUE_TIMEOUT=0.3)
     with running_server(threads=1) as server:
         busy = server.working()
@@ -267,7 +251,7 @@ def test_a_request_that_waits_too_long_for_a_thread_receives_503(
         assert [client.get("/").body for client in waiting] == [b"ok"] * 5
 
 
-def test_a_503_to_head_has_no_body(set_limits: Callable[..., None]) -> None:
+def test_a_503_to_head_has_no_body(set_limits):
     set_limits(QUEUE_TIMEOUT=0.1)
     with running_server(threads=1) as server:
         server.working()
@@ -277,9 +261,7 @@ def test_a_503_to_head_has_no_body(set_limits: Callable[..., None]) -> None:
         assert client.get("/").body == b"ok"
 
 
-def test_the_connection_closes_if_a_pipelined_request_waits_too_long(
-    set_limits: Callable[..., None],
-) -> None:
+def test_the_connection_closes_if_a_pipelined_request_waits_too_long(set_limits):
     set_limits(QUEUE_TIMEOUT=0.1)
     with running_server(threads=1) as server:
         server.working()
@@ -301,9 +283,7 @@ def test_requests_in_flight_are_counted() -> None:
         eventually(lambda: server.listener.task_dispatcher.in_flight == 0)
 
 
-def test_the_connection_that_has_been_idle_longest_is_evicted(
-    set_limits: Callable[..., None],
-) -> None:
+def test_the_connection_that_has_been_idle_longest_is_evicted(set_limits):
     set_limits(EVICTION_AGE=0.1)
     with running_server(connections=4) as server:
         silent = server.connect()
@@ -320,9 +300,7 @@ def test_the_connection_that_has_been_idle_longest_is_evicted(
         assert active[0].ended
 
 
-def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
-    set_limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_whose_request_has_just_arrived_is_not_evicted(set_limits, monkeypatch):
     set_limits(EVICTION_AGE=0.1)
     with running_server(connections=2) as server:
         ready, silent = server.connect(), server.connect()
@@ -340,9 +318,7 @@ def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
         assert silent.ended
 
 
-def test_more_clients_than_the_limit_can_keep_idle_connections(
-    set_limits: Callable[..., None],
-) -> None:
+def test_more_clients_than_the_limit_can_keep_idle_connections(set_limits):
     """Without an eviction, the fifth client would wait until its own timeout."""
     set_limits(EVICTION_AGE=0.1, IDLE_TIMEOUT=60)
     with running_server(connections=4) as server:
@@ -367,7 +343,7 @@ def test_a_connection_above_the_limit_waits_until_another_closes() -> None:
         assert waiting.response().body == b"ok"
 
 
-def test_a_client_that_does_not_close_its_side_makes_room(set_limits: Callable[..., None]) -> None:
+def test_a_client_that_does_not_close_its_side_makes_room(set_limits):
     set_limits(EVICTION_AGE=0.1, LINGER_TIMEOUT=60)
     with running_server(connections=2) as server:
         rejected = [server.connect() for _ in range(2)]
@@ -381,9 +357,7 @@ def test_a_client_that_does_not_close_its_side_makes_room(set_limits: Callable[.
 @pytest.mark.parametrize(
     "bound", [{"LINGER_TIMEOUT": 0.3}, {"LINGER_TIMEOUT": 60, "MAX_LINGER_SIZE": 1_000_000}]
 )
-def test_a_rejected_client_that_never_stops_sending_is_disconnected(
-    set_limits: Callable[..., None], bound: dict[str, float]
-) -> None:
+def test_a_rejected_client_that_never_stops_sending_is_disconnected(set_limits, bound):
     set_limits(**bound)
     with running_server() as server:
         client = server.connect()
@@ -411,9 +385,7 @@ def test_a_draining_server_responds_to_all_received_requests() -> None:
         assert pipelined.response().headers["connection"] == "close"
 
 
-def test_a_draining_server_responds_to_requests_that_arrive_at_once(
-    set_limits: Callable[..., None],
-) -> None:
+def test_a_draining_server_responds_to_requests_that_arrive_at_once(set_limits):
     set_limits(DRAIN_IDLE_TIMEOUT=1.5)
     with running_server() as server:
         idle = server.connect()
@@ -430,9 +402,7 @@ def test_a_draining_server_responds_to_requests_that_arrive_at_once(
         assert halfway.response().headers["connection"] == "close"
 
 
-def test_a_draining_server_does_not_wait_for_idle_clients(
-    set_limits: Callable[..., None],
-) -> None:
+def test_a_draining_server_does_not_wait_for_idle_clients(set_limits):
     set_limits(IDLE_TIMEOUT=60, REQUEST_TIMEOUT=60, LINGER_TIMEOUT=60)
     with running_server() as server:
         silent, halfway = server.connect(), server.connect()
@@ -445,9 +415,7 @@ def test_a_draining_server_does_not_wait_for_idle_clients(
         eventually(lambda: server.ended)
 
 
-def test_a_draining_server_accepts_the_connections_that_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_draining_server_accepts_the_connections_that_wait(monkeypatch):
     late: list[Client] = []
     with running_server(connections=50) as server:
         accept = server.listener._accept
@@ -466,9 +434,7 @@ def test_a_draining_server_accepts_the_connections_that_wait(
         assert [client.response().body for client in late] == [b"ok"] * 20
 
 
-def test_a_request_that_never_ends_does_not_keep_the_server_from_ending(
-    set_limits: Callable[..., None],
-) -> None:
+def test_a_request_that_never_ends_does_not_keep_the_server_from_ending(set_limits):
     set_limits(DRAIN_TIMEOUT=0.3)
     with running_server(threads=1) as server:
         server.working()
@@ -492,7 +458,7 @@ def test_a_client_that_resets_the_connection_does_not_affect_others() -> None:
         eventually(lambda: server.responded >= 4)
 
 
-def test_an_error_in_one_connection_does_not_affect_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_one_connection_does_not_affect_others(monkeypatch):
     with running_server() as server:
         working, failing = server.connect(), server.connect()
         assert working.get("/").body == b"ok"
@@ -530,9 +496,7 @@ def test_no_thread_waits_for_clients_that_request_much_and_read_nothing() -> Non
 
 @pytest.mark.parametrize("number", [1, 4])
 @pytest.mark.parametrize("path", ["/204", "/large/3000000"])
-def test_a_client_that_half_closes_after_several_requests_receives_each_response(
-    path: str, number: int
-) -> None:
+def test_a_client_that_half_closes_after_several_requests_receives_each_response(path, number):
     with running_server() as server:
         for _ in range(40):
             client = server.connect()
@@ -601,9 +565,7 @@ def log_facts(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, A
         ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", "POST", 501),
     ],
 )
-def test_a_rejected_request_is_logged(
-    log_facts: Callable[[], list[dict[str, Any]]], sent: str, method: str, status: int
-) -> None:
+def test_a_rejected_request_is_logged(log_facts, sent, method, status):
     with running_server() as server:
         client = server.connect()
         client.send(sent)
@@ -622,9 +584,7 @@ def test_a_rejected_request_is_logged(
     assert response.status == status
 
 
-def test_a_request_rejected_for_a_timeout_or_overload_is_logged(
-    log_facts: Callable[[], list[dict[str, Any]]], set_limits: Callable[..., None]
-) -> None:
+def test_a_request_rejected_for_a_timeout_or_overload_is_logged(log_facts, set_limits):
     set_limits(REQUEST_TIMEOUT=0.3, QUEUE_TIMEOUT=0.2)
     with running_server(threads=1, connections=2) as server:
         server.working()
@@ -642,9 +602,7 @@ def test_a_request_rejected_for_a_timeout_or_overload_is_logged(
     assert [line["request_id"] for line in log_facts() if line["method"] == "GET"] == ["find-me"]
 
 
-def test_the_log_line_of_a_rejected_request_contains_no_key(
-    log_facts: Callable[[], list[dict[str, Any]]], set_limits: Callable[..., None]
-) -> None:
+def test_the_log_line_of_a_rejected_request_contains_no_key(log_facts, set_limits):
     key = PlainKey.generate().reveal()
     set_limits(QUEUE_TIMEOUT=0.1)
     with running_server(threads=1) as server:
