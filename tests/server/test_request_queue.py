@@ -7,7 +7,6 @@ from itertools import count
 import pytest
 from attrs import Factory, define
 
-from recipient_fields.entrypoints.server import limits
 from recipient_fields.entrypoints.server.connections import Kind
 from recipient_fields.entrypoints.server.dispatcher import RequestQueue
 
@@ -150,9 +149,8 @@ def test_pipelined_requests_wait_for_the_write_before_them() -> None:
         assert server.begun == 1 + 7 + 4 + 1
 
 
-def test_a_write_that_waits_too_long_is_rejected_and_not_counted(monkeypatch):
-    monkeypatch.setattr(limits, "QUEUE_TIMEOUT", 0.3)
-    with running_server(threads=2) as server:
+def test_a_write_that_waits_too_long_is_rejected_and_not_counted() -> None:
+    with running_server(threads=2, QUEUE_TIMEOUT=0.3) as server:
         working = server.connect()
         working.send_request("/wait", "POST")
         eventually(lambda: server.begun == 1)
