@@ -18,6 +18,7 @@ from recipient_fields.domain import Access, DataType, FieldDraft, OrganizationId
 
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import eventually
+from .conftest import Start
 
 SCHEMA = "/api/v1/recipient_schema"
 CLIENTS = 8
@@ -33,7 +34,7 @@ class Story:
 
 
 @pytest.fixture
-def story(start: Callable[..., Service], core: Core, request: pytest.FixtureRequest) -> Story:
+def story(start: Start, core: Core, request: pytest.FixtureRequest) -> Story:
     """Create an organization with a list of 3 MB and another one, and start a service."""
 
     def key(organization: OrganizationId, access: Access) -> str:
