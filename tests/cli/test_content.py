@@ -20,10 +20,10 @@ from recipient_fields.domain import (
     IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ..support.command_line import CommandLine, Run
+from ..support.integrations import add_integration
 
 MAILCHIMP, BRAZE = 1, 2
 INVALID, FOUND = 1, 3
@@ -32,10 +32,8 @@ PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
-    for esp, names in ((Esp("mailchimp"), ["FNAME", "TIER"]), (Esp("braze"), ["LNAME", "TIER"])):
-        integration = core.integrations.create_integration(acme, esp=esp, name=esp)
-        fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-        core.integrations.sync_fields(acme, integration.id, fields)
+    add_integration(core, acme, "mailchimp", "mailchimp", "FNAME", "TIER")
+    add_integration(core, acme, "braze", "braze", "LNAME", "TIER")
     code = InsertionCode("*|SHOP|*")
     shop = FieldDraft(name="Shop", data_type=DataType.TEXT, custom_insertion_code=code)
     core.fields.by(Author(ADMINISTRATOR)).create_field(acme, shop)

@@ -19,10 +19,9 @@ from recipient_fields.domain import (
     RecipientSchema,
 )
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
 
 from ..support.command_line import CommandLine, Run
+from ..support.integrations import add_integration
 
 FIELDS: Mapping[str, DataType] = {
     "born": DataType.DATE,
@@ -97,9 +96,7 @@ def test_a_preview_warns_of_a_value_that_is_not_allowed(preview):
 
 def test_the_key_of_a_counterpart_means_the_same_field(core, acme, preview, check):
     core.fields.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
-    integration = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main")
-    town = EspField(name="TOWN", data_type=DataType.TEXT)
-    core.integrations.sync_fields(acme, integration.id, [town])
+    add_integration(core, acme, "mailchimp", "Main", "TOWN")
     content = '{{recipient.town}}{{#if recipient.town_1 = "Rome"}}!{{/if}}'
     for key in ("town", "town_1"):
         assert preview(content, {key: "Rome"}).out == "Rome!"

@@ -10,9 +10,10 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, Integration, SetName
+from recipient_fields.domain.integrations import Integration, SetName
 
 from ...support.command_line import Run
+from ...support.integrations import add_integration, sync_fields
 from ..stories import Commands
 
 NO_NAME = (
@@ -33,11 +34,6 @@ def audience(core: Core, acme: OrganizationId) -> Integration:
 @pytest.fixture
 def names(commands: Commands, audience: Integration) -> Callable[..., Run]:
     return lambda options="", integration=1: commands(f"integrations names {integration} {options}")
-
-
-def sync(core: Core, integration: Integration, *names: str) -> None:
-    fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-    core.integrations.sync_fields(integration.organization_id, integration.id, fields)
 
 
 def insertion_code(core: Core, acme: OrganizationId, integration: Integration) -> str | None:
@@ -85,8 +81,7 @@ def test_the_same_name_for_two_fields_blames_the_command(names):
 
 def test_a_similar_name_that_the_last_sync_found_is_offered(commands, core, acme, write):
     core.fields.create_field(acme, FieldDraft(name="Shoe size", data_type=DataType.TEXT))
-    hubspot = core.integrations.create_integration(acme, esp=Esp("hubspot"), name="CRM")
-    sync(core, hubspot, "shoesize", "hatsize")
+    add_integration(core, acme, "hubspot", "CRM", "shoesize", "hatsize")
     set_name = "integrations names 1 --set shoe_size=shoesize"
     command = f"To set one: `{set_name}`."
     state = (
@@ -113,16 +108,14 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(commands, core, acme
 
 def test_a_proposed_name_is_quoted_for_the_shell(commands, core, acme):
     core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
-    braze = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
-    sync(core, braze, "Shop-Size;", "ShopSize $x")
+    braze = add_integration(core, acme, "braze", "App", "Shop-Size;", "ShopSize $x")
     core.integrations.set_names(acme, braze.id, {"shop_size": SetName("SHOP_SIZE_X")})
     assert "--set 'shop_size=ShopSize $x'`" in commands("integrations names 1").err
 
 
 def test_names_that_differ_only_in_case_are_ambiguous(commands, core, acme, write):
     core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
-    klaviyo = core.integrations.create_integration(acme, esp=Esp("klaviyo"), name="Store")
-    sync(core, klaviyo, "shop size", "Shop Size")
+    add_integration(core, acme, "klaviyo", "Store", "shop size", "Shop Size")
     listed = commands("integrations names 1")
     assert listed.table()[1:] == ["shop_size  Shop Size  sync  ambiguous  -"]
     state = (
@@ -177,8 +170,7 @@ def test_violations_can_be_a_json_document(names):
 
 
 def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, core, acme):
-    app = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
-    sync(core, app, "Shop", "Visits")
+    app = add_integration(core, acme, "braze", "App", "Shop", "Visits")
     assert [line.split()[0] for line in names().table()[1:]] == ["loyalty_tier", "shop", "visits"]
     names("--set shop_2=STORE2").messages()
     assert "shop_2" in names().out
@@ -195,7 +187,7 @@ def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, 
 
 
 def test_a_missing_name_shows_how_to_create_the_field(names, core, audience):
-    sync(core, audience, "SHOP")
+    sync_fields(core, audience, "SHOP")
     names("--set loyalty_tier=TIER").messages()
     assert names().messages() == (
         "One name is missing at Mailchimp. If the account calls the field differently, use --set."

@@ -14,6 +14,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...support.command_line import CommandLine, Run
+from ...support.integrations import add_integration
 
 SPREADSHEET = """\
 Kunden-Nr.;Vorname;PLZ;"Umsatz
@@ -127,9 +128,8 @@ def test_columns_that_are_fields_already_are_left_out(run, core, acme, tmp_path)
 
 
 def test_columns_with_the_names_of_an_integration_are_left_out(run, core, acme, tmp_path):
-    shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
-    report = [EspField(name="TIER", data_type=DataType.TEXT, label="Tier of the shop")]
-    core.integrations.sync_fields(acme, shop.id, report)
+    tier = EspField(name="TIER", data_type=DataType.TEXT, label="Tier of the shop")
+    shop = add_integration(core, acme, "mailchimp", "Shop", tier)
     path = tmp_path / "list.csv"
     path.write_text("TIER,Age\ngold,30\n")
     inferred = run(acme, "recipients", "infer", path, "--integration", shop.id, "--json")

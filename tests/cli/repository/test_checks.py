@@ -27,6 +27,7 @@ from recipient_fields.domain.integrations import EspField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
 from ...support.command_line import SCRIPT, CommandLine, Run, Script
+from ...support.integrations import add_integration, sync_fields
 from ...support.service import WITHOUT_DAC_OVERRIDE
 
 FOUND = 3
@@ -44,10 +45,7 @@ def _fields(core: Core, acme: OrganizationId) -> None:
     api.create_field(acme, FieldDraft(name="Visits", data_type=DataType.NUMBER))
     api.create_field(acme, FieldDraft(name="Secret", data_type=DataType.TEXT, insertable=False))
     core.integrations.set_names(acme, braze.id, {"tier": SetName("tier_2")})
-    names = ["tier_2", "visits", "town"]
-    core.integrations.sync_fields(
-        acme, braze.id, [EspField(name=each, data_type=DataType.TEXT) for each in names]
-    )
+    sync_fields(core, braze, "tier_2", "visits", "town")
 
 
 @pytest.fixture
@@ -181,9 +179,7 @@ def test_the_proposal_for_a_misspelled_name_is_the_name_that_a_sync_found(
         core.fields.by(Author(API)).create_field(
             acme, FieldDraft(name=each, data_type=DataType.TEXT)
         )
-    connected = core.integrations.create_integration(acme, esp=Esp(esp), name="Other")
-    synced = EspField(name=meant, data_type=DataType.TEXT)
-    core.integrations.sync_fields(acme, connected.id, [synced])
+    add_integration(core, acme, esp, "Other", meant)
     write("a.html", code)
     (found,) = check("a.html", "--esp", esp).out.splitlines()
     assert f"There is no field with the name {name} at " in found

@@ -6,14 +6,10 @@ import json
 
 import pytest
 
-from recipient_fields.application import IntegrationService
-from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
+from ...support.integrations import add_integration
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
-from ..conftest import Harness
 
 STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
 
@@ -38,11 +34,6 @@ def tier(api: Api) -> None:
     api.put("loyalty_tier", TIER)
 
 
-@pytest.fixture
-def integrations(harness: Harness) -> IntegrationService:
-    return harness.core.integrations
-
-
 def test_the_response_has_the_content_and_the_keys_of_the_fields(reader):
     response = export(reader, f'{GREETING}{{{{#if recipient.loyalty_tier = "gold"}}}}!{{{{/if}}}}')
     assert response.status == 200
@@ -65,11 +56,9 @@ def test_the_response_names_the_surface(reader):
     assert response.violations == ["/surface: unknown_value"]
 
 
-def test_a_key_means_the_field_of_the_integration(reader, bakery, integrations):
+def test_a_key_means_the_field_of_the_integration(reader, harness, bakery):
     for name in ("Emails", "Messages"):
-        integration = integrations.create_integration(bakery, esp=Esp("braze"), name=name)
-        fields = [EspField(name="Plan", data_type=DataType.TEXT)]
-        integrations.sync_fields(bakery, integration.id, fields)
+        integration = add_integration(harness.core, bakery, "braze", name, "Plan")
     response = export(reader, "{{recipient.plan}}", esp=OMITTED, integration_id=integration.id)
     assert response.status == 200
     assert response.json["fields"] == ["plan_2"]
