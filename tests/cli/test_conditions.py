@@ -10,15 +10,12 @@ import pytest
 from recipient_fields.adapters.relational.integrations import RelationalIntegrationRepository
 from recipient_fields.application import Core
 from recipient_fields.domain import (
-    AllowedValues,
-    DataType,
-    FieldDraft,
     OrganizationId,
-    ValueExpression,
 )
 from recipient_fields.domain.esp import BUILT_IN, Esp
 
 from ..support.command_line import CommandLine, Run
+from ..support.fields import add_field
 from ..support.growth import count_calls
 from ..support.integrations import add_integration
 
@@ -30,13 +27,9 @@ REFUSED, INVALID = 3, 1
 
 @pytest.fixture(autouse=True)
 def _tier(core: Core, acme: OrganizationId) -> None:
-    draft = FieldDraft(
-        name="Loyalty tier",
-        data_type=DataType.TEXT,
-        allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver"]),
-        custom_value_expression=ValueExpression("custom_attribute.${loyalty_tier}"),
-    )
-    core.fields.create_field(acme, draft)
+    code = "custom_attribute.${loyalty_tier}"
+    levels = ["gold", "silver"]
+    add_field(core, acme, "Loyalty tier", allowed_values=levels, custom_value_expression=code)
 
 
 @pytest.fixture
@@ -157,9 +150,7 @@ def test_a_name_that_the_last_sync_did_not_find_is_a_mistake(compiled, condition
 
 
 def test_a_refused_condition_has_the_exit_status_3_and_the_reason(compiled, core, acme):
-    core.fields.create_field(
-        acme, FieldDraft(name="Plan", data_type=DataType.TEXT, custom_value_expression="plan | x")
-    )
+    add_field(core, acme, "Plan", custom_value_expression="plan | x")
     reason = "plan: the value expression is not a reference to a field of Braze."
     run = compiled('plan = "pro"')
     assert (run.status, run.out, run.err) == (REFUSED, "", f"Braze: {reason}\n")

@@ -12,17 +12,15 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    Author,
     DataType,
-    FieldDraft,
     FieldKey,
-    InsertionCode,
     IntegrationId,
     OrganizationId,
 )
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ..support.command_line import CommandLine, Run
+from ..support.fields import add_field
 from ..support.integrations import add_integration
 
 MAILCHIMP, BRAZE = 1, 2
@@ -34,9 +32,7 @@ PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 def _fields(core: Core, acme: OrganizationId) -> None:
     add_integration(core, acme, "mailchimp", "mailchimp", "FNAME", "TIER")
     add_integration(core, acme, "braze", "braze", "LNAME", "TIER")
-    code = InsertionCode("*|SHOP|*")
-    shop = FieldDraft(name="Shop", data_type=DataType.TEXT, custom_insertion_code=code)
-    core.fields.by(Author(ADMINISTRATOR)).create_field(acme, shop)
+    add_field(core, acme, "Shop", ADMINISTRATOR, custom_insertion_code="*|SHOP|*")
 
 
 @pytest.fixture
@@ -71,7 +67,7 @@ def test_the_key_of_a_deleted_definition_is_unknown_at_each_integration(
     """Braze has the same name, and the name at Mailchimp was set for the definition."""
     core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), [])
     core.integrations.sync_fields(acme, IntegrationId(BRAZE), [])
-    core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
+    add_field(core, acme, "Tier")
     level = [EspField(name="LEVEL", data_type=DataType.TEXT)]
     core.integrations.set_names(acme, IntegrationId(MAILCHIMP), {"tier": SetName("LEVEL")})
     core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), level)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import Integration
 
 from ...support.command_line import NOT_CONFIRMED, Run
+from ...support.fields import add_field
 from ..stories import Commands
 
 FNAME = {"name": "FNAME", "label": "First name", "data_type": "text"}
@@ -149,7 +149,7 @@ class TestSync:
 
     def test_a_sync_lists_the_changes_of_esp_names(self, core, acme, sync):
         for name in ("Tier", "Shop"):
-            core.fields.create_field(acme, FieldDraft(name=name, data_type=DataType.TEXT))
+            add_field(core, acme, name)
         for options in ("--dry-run", ""):
             run = sync(TIER, options=options)
             assert run.table() == [

@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain import FieldKey, OrganizationId
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import Integration, SetName
 
 from ...support.command_line import Run
+from ...support.fields import add_field
 from ...support.integrations import add_integration, sync_fields
 from ..stories import Commands
 
@@ -27,7 +28,7 @@ NO_NAME = (
 def audience(core: Core, acme: OrganizationId) -> Integration:
     """Create an integration of Mailchimp, and two fields of which one has no name there."""
     for name in ("Shop", "Loyalty tier"):
-        core.fields.create_field(acme, FieldDraft(name=name, data_type=DataType.TEXT))
+        add_field(core, acme, name)
     return core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
 
 
@@ -60,7 +61,7 @@ def test_the_command_that_sets_a_free_name_follows_the_reason(names, commands, w
 
 
 def test_the_commands_that_set_free_names_can_be_executed_together(names, core, acme):
-    core.fields.create_field(acme, FieldDraft(name="Loyalty title", data_type=DataType.TEXT))
+    add_field(core, acme, "Loyalty title")
     commands = [line.partition("--set ")[2].rstrip("`.") for line in names().err.splitlines()]
     assert commands == ["loyalty_tier=LOYALTY_TI", "loyalty_title=LOYALTY_2"]
     assert names("".join(f" --set {each}" for each in commands)).table() == [
@@ -80,7 +81,7 @@ def test_the_same_name_for_two_fields_blames_the_command(names):
 
 
 def test_a_similar_name_that_the_last_sync_found_is_offered(commands, core, acme, write):
-    core.fields.create_field(acme, FieldDraft(name="Shoe size", data_type=DataType.TEXT))
+    add_field(core, acme, "Shoe size")
     add_integration(core, acme, "hubspot", "CRM", "shoesize", "hatsize")
     set_name = "integrations names 1 --set shoe_size=shoesize"
     command = f"To set one: `{set_name}`."
@@ -107,14 +108,14 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(commands, core, acme
 
 
 def test_a_proposed_name_is_quoted_for_the_shell(commands, core, acme):
-    core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
+    add_field(core, acme, "Shop size")
     braze = add_integration(core, acme, "braze", "App", "Shop-Size;", "ShopSize $x")
     core.integrations.set_names(acme, braze.id, {"shop_size": SetName("SHOP_SIZE_X")})
     assert "--set 'shop_size=ShopSize $x'`" in commands("integrations names 1").err
 
 
 def test_names_that_differ_only_in_case_are_ambiguous(commands, core, acme, write):
-    core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
+    add_field(core, acme, "Shop size")
     add_integration(core, acme, "klaviyo", "Store", "shop size", "Shop Size")
     listed = commands("integrations names 1")
     assert listed.table()[1:] == ["shop_size  Shop Size  sync  ambiguous  -"]

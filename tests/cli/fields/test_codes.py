@@ -9,9 +9,10 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.application.content.code_documents import render_codes
-from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain import FieldKey, OrganizationId
 from recipient_fields.domain.esp import BUILT_IN, Esp
 
+from ...support.fields import add_field
 from ...support.integrations import add_integration
 
 ACME = ("--organization", 1)
@@ -20,7 +21,7 @@ ACME = ("--organization", 1)
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     """Create a field that Braze has by another name, and that Mailchimp lacks."""
-    core.fields.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
+    add_field(core, acme, "Shop")
     add_integration(core, acme, "braze", "My braze", "Shop")
     add_integration(core, acme, "mailchimp", "My mailchimp", "FNAME")
 

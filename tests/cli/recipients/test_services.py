@@ -10,15 +10,13 @@ from recipient_fields.adapters.client import RecipientFieldsClient
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    Author,
-    DataType,
-    FieldDraft,
     FieldKey,
     OrganizationId,
 )
 from recipient_fields.domain.integrations import RefusedField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
+from ...support.fields import add_field
 from ...support.integrations import add_integration
 
 KLAVIYO, MAILCHIMP = 1, 2
@@ -37,10 +35,9 @@ COUNTERPART = "loyalty_tier,loyalty_tier_1\ngold,gold\n"
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     """Create definitions with counterparts at Klaviyo, and set their names at Mailchimp."""
-    manual = core.fields.by(Author(ADMINISTRATOR))
-    core.fields.create_field(acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT))
-    manual.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
-    core.fields.create_field(acme, FieldDraft(name="Old", data_type=DataType.TEXT))
+    add_field(core, acme, "Loyalty tier")
+    add_field(core, acme, "Preferred shop", ADMINISTRATOR)
+    add_field(core, acme, "Old")
     fields = ("Loyalty Tier", "Preferred shop", "City", RefusedField("Size", "It has no type."))
     add_integration(core, acme, "klaviyo", "klaviyo", *fields)
     mailchimp = add_integration(core, acme, "mailchimp", "mailchimp")

@@ -14,19 +14,15 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import (
-    API,
-    AllowedValues,
-    Author,
     DataType,
-    FieldDraft,
     IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
 from ...support.command_line import SCRIPT, CommandLine, Run, Script
+from ...support.fields import add_field
 from ...support.integrations import add_integration, sync_fields
 from ...support.service import WITHOUT_DAC_OVERRIDE
 
@@ -37,13 +33,11 @@ BRAZE = IntegrationId(1)
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     """Define tier, visits and secret, of which Braze has tier as `tier_2` and visits."""
-    braze = core.integrations.create_integration(acme, esp=Esp("braze"), name="Emails")
-    core.integrations.create_integration(acme, esp=Esp("customerio"), name="Messages")
-    api = core.fields.by(Author(API))
-    levels = AllowedValues(DataType.TEXT, ["gold", "silver"])
-    api.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT, allowed_values=levels))
-    api.create_field(acme, FieldDraft(name="Visits", data_type=DataType.NUMBER))
-    api.create_field(acme, FieldDraft(name="Secret", data_type=DataType.TEXT, insertable=False))
+    braze = add_integration(core, acme, "braze", "Emails")
+    add_integration(core, acme, "customerio", "Messages")
+    add_field(core, acme, "Tier", allowed_values=["gold", "silver"])
+    add_field(core, acme, "Visits", data_type=DataType.NUMBER)
+    add_field(core, acme, "Secret", insertable=False)
     core.integrations.set_names(acme, braze.id, {"tier": SetName("tier_2")})
     sync_fields(core, braze, "tier_2", "visits", "town")
 
@@ -176,9 +170,7 @@ def test_the_proposal_for_a_misspelled_name_is_the_name_that_a_sync_found(
     core, acme, write, check, esp, code, name, meant
 ):
     for each in ("First Name", "Last Name", "Points"):
-        core.fields.by(Author(API)).create_field(
-            acme, FieldDraft(name=each, data_type=DataType.TEXT)
-        )
+        add_field(core, acme, each)
     add_integration(core, acme, esp, "Other", meant)
     write("a.html", code)
     (found,) = check("a.html", "--esp", esp).out.splitlines()
