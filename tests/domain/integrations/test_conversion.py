@@ -19,7 +19,8 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from .conversion_stories import braze, by_hand, other_reasons, stories
+from ...support.stories import stories
+from .conversion_stories import braze, by_hand, other_reasons, told
 
 EMAIL = Path(__file__).parents[3] / "docs/examples/emails/newsletter.html"
 
@@ -119,7 +120,7 @@ sendgrid to mailchimp: a\{{ x }}b => a{{ x }}b
 
 @stories(WITHOUT_CAVEATS)
 def test_a_conversion_without_caveats(story):
-    assert other_reasons(story.converted()) == []
+    assert other_reasons(told(story)) == []
 
 
 STORIES = r"""
@@ -274,7 +275,7 @@ klaviyo: {% verbatim %}{{recipient.x}}{% endverbatim %}
 
 @stories(STORIES)
 def test_a_conversion(story):
-    story.converted()
+    told(story)
 
 
 COPIES = """
@@ -318,7 +319,7 @@ braze to customerio: {% assign p = context.${a} | first %}{% case p %}{% when 'a
 
 @stories(COPIES)
 def test_only_an_esp_with_liquid_gets_copies(story):
-    story.converted()
+    told(story)
     assert by_hand(convert(story.source, read="braze", write="portable")) != []
     assert by_hand(convert(story.source, read="braze", write="klaviyo")) != []
 

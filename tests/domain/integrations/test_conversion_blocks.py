@@ -13,7 +13,8 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from .conversion_stories import braze, by_hand, other_reasons, stories
+from ...support.stories import stories
+from .conversion_stories import braze, by_hand, other_reasons, told
 
 WITHOUT_CAVEATS = """
 # a loop becomes content
@@ -57,7 +58,7 @@ iterable: {{#each a as |x|}}{{x.b}}{{c}}{{/each}} => {{#each event.a as x}}{{x.b
 
 @stories(WITHOUT_CAVEATS)
 def test_a_conversion_without_caveats(story):
-    assert other_reasons(story.converted()) == []
+    assert other_reasons(told(story)) == []
 
 
 STORIES = """
@@ -182,7 +183,7 @@ mailchimp to braze: *|IF:LIST|*x*|END:IF|* => by hand: Only Mailchimp tests the 
 
 @stories(STORIES)
 def test_a_conversion(story):
-    story.converted()
+    told(story)
 
 
 PRESENCES = """
@@ -219,7 +220,7 @@ sendgrid to iterable, bare=field: {{#unless a}}x{{/unless}} => {{#if a}}{{else}}
 @stories(PRESENCES)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_test_of_a_value_is_as_short_as_its_meaning_permits(story, exact):
-    converted = story.converted(exact=exact)
+    converted = told(story, exact=exact)
     assert not any("as no" in reason for tag in converted.tags for reason in tag.reasons)
 
 
@@ -244,7 +245,7 @@ sfmc to braze: %%[ IF EMPTY([City]) THEN ]%%home%%[ ELSE ]%%%%=v([City])=%%%%[ E
 
 @stories(DEFAULTS)
 def test_a_block_that_is_a_default(story):
-    converted = story.converted()
+    converted = told(story)
     assert len(converted.tags) == 4
     assert not any("No tag shows" in reason for tag in converted.tags for reason in tag.reasons)
 

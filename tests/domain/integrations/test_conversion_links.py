@@ -9,7 +9,8 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from .conversion_stories import by_hand, other_reasons, stories
+from ...support.stories import stories
+from .conversion_stories import by_hand, other_reasons, told
 
 WITHOUT_CAVEATS = """
 # the code of other ESPs for the sender and links
@@ -22,7 +23,7 @@ mailchimp: *|LIST:ADDRESSLINE|* => {{sender.address}}
 
 @stories(WITHOUT_CAVEATS)
 def test_a_conversion_without_caveats(story):
-    assert other_reasons(story.converted()) == []
+    assert other_reasons(told(story)) == []
 
 
 STORIES = """
@@ -113,7 +114,7 @@ mailchimp to braze: <p>*|MC:SUBJECT|*</p>
 
 @stories(STORIES)
 def test_a_conversion(story):
-    story.converted()
+    told(story)
 
 
 _SECONDARY = "Only secondary sources establish the code of Mailchimp for `{{sender.address}}`."

@@ -24,7 +24,8 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from .conversion_stories import braze, by_hand, stories
+from ...support.stories import stories
+from .conversion_stories import braze, by_hand, told
 
 STORIES = """
 # the standard fields of Salesforce and Iterable need no names
@@ -92,7 +93,7 @@ klaviyo to sfmc, event.$value means event.value: {{ event|lookup:'$value'|defaul
 
 @stories(STORIES)
 def test_a_conversion(story):
-    story.converted()
+    told(story)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from recipient_fields.domain.integrations import (
     convert,
 )
 
-from .conversion_stories import MARK, by_hand, stories
+from ...support.stories import stories
+from .conversion_stories import MARK, by_hand, told
 
 STORIES = """
 # a variable with a value in each case is a default or a condition
@@ -90,7 +91,7 @@ sfmc, first means given_name: %%[ SET @first = Concat([first], '!') ]%%%%=v(@fir
 
 @stories(STORIES)
 def test_a_conversion(story):
-    story.converted()
+    told(story)
 
 
 @pytest.mark.parametrize("name", ["@first", "@firstName", "@FIRST"])
