@@ -12,7 +12,7 @@ from attrs import evolve
 from recipient_fields.domain import (
     InvalidInput,
 )
-from recipient_fields.domain.content import InvalidContent, Surface, WarningCode
+from recipient_fields.domain.content import InvalidContent, WarningCode
 from recipient_fields.domain.integrations import (
     ConversionOptions,
     Outcome,
@@ -270,6 +270,9 @@ sendgrid: a\{{ x }}b => by hand: …would be read as code…
 # text that content reads as code stays by hand
 klaviyo: {% verbatim %}{{recipient.x}}{% endverbatim %}
   by hand: The text in this tag would be read as code. Write it in another way.
+# a subject is not escaped
+klaviyo to braze, surface=subject: {{ first_name }} => {{${first_name}}}
+klaviyo to braze, surface=html: {{ first_name }} => {{${first_name} | escape}}
 """
 
 
@@ -479,11 +482,6 @@ def test_the_type_that_a_later_tag_shows_applies_to_earlier_ones():
     shown, *_ = convert(source, read="klaviyo", write="portable").tags
 
     assert shown.reasons == ("Klaviyo shows the default instead of 0, too.",)
-
-
-def test_a_subject_is_not_escaped():
-    assert braze("{{ first_name }}", surface="subject").content == "{{${first_name}}}"
-    assert braze("{{ first_name }}", surface=Surface.HTML).content == "{{${first_name} | escape}}"
 
 
 def test_a_tag_that_is_given_stays_out_of_loops_that_read_names_in_their_items():

@@ -206,27 +206,18 @@ def test_code_for_the_editor_and_the_campaigns_of_the_source_is_dropped():
     ]
 
 
-def test_the_preview_text_and_the_regions_of_klaviyo_are_dropped():
-    source = '<div data-klaviyo-region="true">{% render_variable preview_text %}</div>'
+DROPPED = """
+# the preview text and the regions of Klaviyo
+klaviyo to braze: <div data-klaviyo-region="true">{% render_variable preview_text %}</div>
+  => <div></div>
+# the badge of Mailchimp, and the titles of its archive
+mailchimp to braze: a*|IF:REWARDS|* *|HTML:REWARDS|**|rewards|* *|END:IF|*b => a  b
+mailchimp to braze: <meta property="og:title" content="*|MC:SUBJECT|*" /><title>*|MC:SUBJECT|*
+    </title>
+  => <meta property="og:title" content="" /><title></title>
+"""
 
-    converted = convert(source, read="klaviyo", write="braze")
 
-    assert converted.content == "<div></div>"
-    assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("a*|IF:REWARDS|* *|HTML:REWARDS|**|rewards|* *|END:IF|*b", "a  b"),
-        (
-            '<meta property="og:title" content="*|MC:SUBJECT|*" /><title>*|MC:SUBJECT|*</title>',
-            '<meta property="og:title" content="" /><title></title>',
-        ),
-    ],
-)
-def test_the_badge_of_mailchimp_and_the_titles_of_its_archive_are_dropped(source, expected):
-    converted = convert(source, read="mailchimp", write="braze")
-
-    assert converted.content == expected
-    assert {each.outcome for each in converted.tags} == {Outcome.DROPPED}
+@stories(DROPPED)
+def test_what_other_esps_do_not_need_is_dropped(story):
+    assert {each.outcome for each in told(story).tags} == {Outcome.DROPPED}

@@ -88,56 +88,50 @@ klaviyo to sfmc: {{ event|lookup:'$value'|default:'' }}
   by hand: …Send the value with another name.
 klaviyo to sfmc, event.$value means event.value: {{ event|lookup:'$value'|default:'' }}
   => %%[ SET @value = AttributeValue("value") ]%%%%=v(@value)=%%
+# a name that only accounts usually have has a caveat
+sfmc: %%firstname%% => caveat: …usually have…
+iterable: {{firstName}} => caveat: …usually have…
+sfmc, FirstName means first_name: %%FirstName%% => without: usually have
+sfmc: %%emailaddr%% => without: usually have
+mailchimp: *|FNAME|* => without: usually have
+mailchimp, MERGE1 means first_name: *|MERGE1|* => without: usually have
+# a name that can be a field or event data is by hand until it is said
+iterable: {{total}}
+  by hand: `total` can be a field or event data. Say which with a file of names, or for all such
+     names with the option `bare`.
+iterable, bare=field: {{total}} => {{recipient.total}}
+iterable, bare=event: {{total}} => {{event.total}}
+iterable, total means event.order.total: {{total}} => {{event.order.total}}
+iterable, total means spent: {{total}} => {{recipient.spent}}
+sendgrid: {{total}}
+  by hand: `total` can be a field or event data. Say which with a file of names, or for all such
+     names with the option `bare`.
+sendgrid, bare=field: {{total}} => {{recipient.total}}
+sendgrid, bare=event: {{total}} => {{event.total}}
+sendgrid, total means event.order.total: {{total}} => {{event.order.total}}
+sendgrid, total means spent: {{total}} => {{recipient.spent}}
+# a merge tag with an unknown word before a colon is no field
+mailchimp to braze: *|QRCODE:abc|* => by hand: …is no name of a field at Mailchimp…
+mailchimp to braze: *|RAW:BIO|* => by hand: …is no name of a field at Mailchimp…
+mailchimp to braze: *|FNAME:there|* => by hand: …is no name of a field at Mailchimp…
+mailchimp to braze: *|UPPER:RAW:BIO|* => by hand: …is no name of a field at Mailchimp…
+mailchimp to braze: *|IF:FNAME:there|*x*|END:IF|* => by hand: …is no name of a field at Mailchimp…
+# the telephone number and the id of users have the names of iterable
+braze to iterable, surface=html: {{${phone_number}}} {{${user_id}}} => {{phoneNumber}} {{userId}}
+  caveat: …
+  caveat 21: …
+iterable to braze, surface=html: {{phoneNumber}} {{userId}}
+  => {{${phone_number} | escape}} {{${user_id} | escape}}
+  caveat: …
+  caveat 17: …
+klaviyo to iterable, surface=html: {{ person.phone_number }} => {{phoneNumber}}
+  caveat: …
 """
 
 
 @stories(STORIES)
 def test_a_conversion(story):
     told(story)
-
-
-@pytest.mark.parametrize(
-    ("esp", "name", "names", "is_named"),
-    [
-        ("sfmc", "%%firstname%%", {}, True),
-        ("iterable", "{{firstName}}", {}, True),
-        ("sfmc", "%%FirstName%%", {"FirstName": "first_name"}, False),
-        ("sfmc", "%%emailaddr%%", {}, False),
-        ("mailchimp", "*|FNAME|*", {}, False),
-        ("mailchimp", "*|MERGE1|*", {"MERGE1": "first_name"}, False),
-    ],
-)
-def test_a_name_that_only_accounts_usually_have_has_a_caveat(esp, name, names, is_named):
-    converted = convert(name, read=esp, write="portable", options=ConversionOptions(names=names))
-
-    assert ("usually have" in str(converted.tags[0].reasons)) is is_named
-    assert by_hand(converted) == []
-
-
-@pytest.mark.parametrize("esp", ["iterable", "sendgrid"])
-@pytest.mark.parametrize(
-    ("options", "content"),
-    [
-        ({}, None),
-        ({"bare": "field"}, "{{recipient.total}}"),
-        ({"bare": "event"}, "{{event.total}}"),
-        ({"names": {"total": "event.order.total"}}, "{{event.order.total}}"),
-        ({"names": {"total": "spent"}}, "{{recipient.spent}}"),
-    ],
-)
-def test_a_name_that_can_be_a_field_or_event_data_is_by_hand_until_it_is_said(
-    esp, options, content
-):
-    converted = convert(
-        "{{total}}", read=esp, write="portable", options=ConversionOptions(**options)
-    )
-
-    assert converted.content == (content or "{{total}}")
-    reason = (
-        "`total` can be a field or event data. Say which with a file of names, or for all such"
-        " names with the option `bare`."
-    )
-    assert by_hand(converted) == ([] if content else [(1, reason)])
 
 
 @pytest.mark.parametrize(
@@ -196,21 +190,6 @@ def test_two_names_that_mean_a_standard_field_are_one_with_a_caveat(source, name
     assert [each.name for each in converted.fields] == [name]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        *("*|QRCODE:abc|*", "*|RAW:BIO|*", "*|FNAME:there|*", "*|UPPER:RAW:BIO|*"),
-        "*|IF:FNAME:there|*x*|END:IF|*",
-    ],
-)
-def test_a_merge_tag_with_an_unknown_word_before_a_colon_is_no_field(source):
-    converted = convert(source, read="mailchimp", write="braze")
-
-    assert source in converted.content
-    ((_, reason),) = by_hand(converted)
-    assert "is no name of a field at Mailchimp" in reason
-
-
 def test_a_name_that_is_only_assumed_is_a_caveat():
     first, tier = braze("{{ first_name }}{{ person.tier }}").tags
 
@@ -225,25 +204,6 @@ def test_a_name_that_is_usual_but_no_field_of_the_esp_is_assumed(target):
     first, email = converted.tags
     assert any(each.startswith("The name of first_name at ") for each in first.reasons)
     assert not any("is assumed" in each for each in email.reasons)
-
-
-@pytest.mark.parametrize(
-    ("read", "source", "write", "expected"),
-    [
-        ("braze", "{{${phone_number}}} {{${user_id}}}", "iterable", "{{phoneNumber}} {{userId}}"),
-        ("iterable", "{{phoneNumber}} {{userId}}", "braze", "{{${phone_number}}} {{${user_id}}}"),
-        ("klaviyo", "{{ person.phone_number }}", "iterable", "{{phoneNumber}}"),
-    ],
-)
-def test_the_telephone_number_and_the_id_of_users_have_the_names_of_iterable(
-    read, source, write, expected
-):
-    options = ConversionOptions(surface="html")
-
-    converted = convert(source, read=read, write=write, options=options)
-
-    assert converted.content.replace(" | escape", "") == expected
-    assert all(each.outcome is Outcome.CAVEAT for each in converted.tags)
 
 
 @pytest.fixture
