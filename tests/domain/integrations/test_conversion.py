@@ -770,8 +770,10 @@ def test_a_default_names_the_values_that_differ(read, source, caveat):
         ),
         (
             *("iterable", "{{#urlEncode}}{{{email}}}{{/urlEncode}}"),
-            "Iterable writes a blank as +, which is a blank in the query of a link only, encodes ~,"
-            " and does not encode *, as in a *~.",
+            (
+                "Iterable writes a blank as +, which is a blank in the query of a link only,"
+                " encodes ~, and does not encode *, as in a *~."
+            ),
         ),
         (
             *("iterable", "{{#urlEncode}}{{email}}{{/urlEncode}}"),
