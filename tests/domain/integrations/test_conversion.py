@@ -212,6 +212,9 @@ klaviyo: {{ email|urlencode }} => {{recipient.email | url}}
   caveat: Klaviyo does not encode the character / here.
 braze: {{ ${email_address} | url_encode }} => {{recipient.email | url}}
   caveat: Braze writes a blank as + here, not as %20.
+iterable: {{#urlEncode}}{{{email}}}{{/urlEncode}} => {{recipient.email | url}}
+  caveat: Iterable writes a blank as +, which is a blank in the query of a link only, encodes ~, and
+     does not encode *, as in a *~.
 iterable: {{#urlEncode}}{{email}}{{/urlEncode}} => {{recipient.email | url}}
   caveat: Iterable escapes HTML before it encodes the value here: & becomes %26amp%3B.
 # another argument of insert is no default
