@@ -131,6 +131,14 @@ def codes_of(esp: str, fields: Iterable[RecipientField]) -> FieldCodes:
     return FieldCodes.of(fields, [an_integration(esp, last_synced_at=NOON)])
 
 
+def export_for(
+    esp: str, source: str, *fields: RecipientField, target: Any = SEVEN, **options: Any
+) -> ExportedContent:
+    """Export content with these fields only, for integration 7 or another target."""
+    content = parse_content(source)
+    return export_content(content, codes_of(esp, fields), target, ExportOptions(**options))
+
+
 def messages(exported: ExportedContent) -> list[str]:
     return [f"{each.line}:{each.column} {each.message}" for each in exported.warnings]
 
@@ -140,18 +148,17 @@ def messages(exported: ExportedContent) -> list[str]:
 
 def test_a_key_of_another_integration_means_its_counterpart(synced):
     first, second = synced("braze", "tier", by=1), synced("braze", "tier_7", "tier", by=7)
-    content = parse_content('{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}')
-    exported = export_content(content, codes_of("braze", [first, second]), SEVEN)
+    source = '{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}'
+    exported = export_for("braze", source, first, second)
     assert exported.content.startswith("{{custom_attribute.${tier}}}{% if ")
     assert exported.keys == ("tier_7",)
     assert exported.resolved == {"tier": "tier_7"}
 
 
 def test_a_key_that_no_field_has_is_refused_although_a_synced_field_is_for_it(synced):
-    content = parse_content('{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}')
-    codes = codes_of("braze", [synced("braze", "tier_7", "tier", by=7)])
+    source = '{{recipient.tier}}{{#if recipient.tier = "a"}}x{{/if}}'
     with pytest.raises(InvalidContent) as refused:
-        export_content(content, codes, SEVEN)
+        export_for("braze", source, synced("braze", "tier_7", "tier", by=7))
     reasons = [each.reason for each in refused.value.violations]
     assert len(reasons) == 2
     help_ = "Create it, or write the key of a synced field: tier_7 (integration 7, Main)."
@@ -159,9 +166,8 @@ def test_a_key_that_no_field_has_is_refused_although_a_synced_field_is_for_it(sy
 
 
 def test_a_key_means_the_field_with_another_spelling_of_the_name(synced):
-    first, second = (synced("mailchimp", "tier", by=1), synced("klaviyo", "tier_7", "Tier", by=7))
-    content = parse_content("{{recipient.tier}}")
-    exported = export_content(content, codes_of("klaviyo", [first, second]), "klaviyo")
+    fields = synced("mailchimp", "tier", by=1), synced("klaviyo", "tier_7", "Tier", by=7)
+    exported = export_for("klaviyo", "{{recipient.tier}}", *fields, target="klaviyo")
     assert exported.content == "{{ person|lookup:'Tier'|default_if_none:'' }}"
 
 
@@ -173,17 +179,14 @@ def test_a_key_means_the_field_with_another_spelling_of_the_name(synced):
     ],
 )
 def test_only_code_that_a_name_derives_gets_a_guard(esp, name, guarded, synced, manual):
-    derived, content = synced(esp, "tier", name), parse_content("{{recipient.tier}}")
+    derived, source = synced(esp, "tier", name), "{{recipient.tier}}"
     code = str(derived.custom_insertion_code)
     for field in (derived, manual("tier", None)):
-        options = ExportOptions(strict=False)
-        exported = export_content(content, codes_of(esp, [field]), esp, options)
+        exported = export_for(esp, source, field, target=esp, strict=False)
         assert exported.content == guarded
         assert WarningCode.VERBATIM_CODE not in {each.code for each in exported.warnings}
     for written in (code, code.replace(" }}", "|upper }}")):
-        exported = export_content(
-            content, codes_of(esp, [manual("tier", written)]), esp, ExportOptions(raw=True)
-        )
+        exported = export_for(esp, source, manual("tier", written), target=esp, raw=True)
         assert exported.content == written
         assert [each.code for each in exported.warnings] == [WarningCode.VERBATIM_CODE]
 
@@ -191,9 +194,8 @@ def test_only_code_that_a_name_derives_gets_a_guard(esp, name, guarded, synced, 
 def test_stored_code_of_a_counterpart_is_inserted_verbatim(synced, manual):
     code = "{{ contact.TIER|upper }}"
     counterpart = evolve(synced("brevo", "tier_7", "TIER"), custom_insertion_code=code)
-    codes = codes_of("brevo", [manual("tier", None), counterpart])
-    content = parse_content("{{recipient.tier}}{{recipient.tier}}")
-    exported = export_content(content, codes, SEVEN, ExportOptions(raw=True))
+    fields = manual("tier", None), counterpart
+    exported = export_for("brevo", "{{recipient.tier}}{{recipient.tier}}", *fields, raw=True)
     assert exported.content == code * 2
     (warning,) = exported.warnings
     assert warning.code is WarningCode.VERBATIM_CODE
@@ -202,8 +204,7 @@ def test_stored_code_of_a_counterpart_is_inserted_verbatim(synced, manual):
 
 def test_a_number_that_an_engine_shows_in_another_form_is_a_caveat(synced):
     field = synced("brevo", "visits", "VISITS", data_type=DataType.NUMBER)
-    content = parse_content("{{recipient.visits}}{{recipient.visits}}")
-    (warning,) = export_content(content, codes_of("brevo", [field]), SEVEN).warnings
+    (warning,) = export_for("brevo", "{{recipient.visits}}{{recipient.visits}}", field).warnings
     assert warning.code is WarningCode.SHOWN_FORM
     assert "pongo2 shows a number that is stored as a decimal" in warning.message
 
@@ -217,8 +218,8 @@ def test_a_block_of_white_space_stays_in_ruby_s_liquid(export):
 
 def test_the_field_with_the_key_has_precedence(synced, manual):
     fields = [manual("tier", "static"), synced("braze", "tier_7", "tier")]
-    content = parse_content("{{recipient.tier}}{{recipient.tier_7}}")
-    exported = export_content(content, codes_of("braze", fields), "braze")
+    source = "{{recipient.tier}}{{recipient.tier_7}}"
+    exported = export_for("braze", source, *fields, target="braze")
     assert exported.content == "static{{custom_attribute.${tier}}}"
     assert (exported.keys, exported.resolved) == (("tier", "tier_7"), {})
 
@@ -277,11 +278,7 @@ def test_a_refusal_names_the_esp_name_and_the_counterpart(manual, synced):
     definition = evolve(manual("city", None), id=FieldId(1), insertable=False)
     counterpart = synced("klaviyo", "city_7", "City")
     with pytest.raises(InvalidContent) as invalid:
-        export_content(
-            parse_content("{{recipient.city}}"),
-            codes_of("klaviyo", [definition, counterpart]),
-            SEVEN,
-        )
+        export_for("klaviyo", "{{recipient.city}}", definition, counterpart)
     assert invalid.value.violations[0].reason == (
         "The field city is City at Klaviyo (the last sync found it: city_7). This field is not"
         " insertable."
@@ -299,26 +296,20 @@ def export_named(esp, *fields, integrations=(), source="", **options):
 
 
 def summaries(exported):
+    """Return the code, the lines and the message of each warning."""
     return [
-        (each.code.name, each.line, [place.line for place in each.places], each.message)
+        f"{each.code.name} {[place.line for place in (each, *each.places)]}: {each.message}"
         for each in exported.warnings
     ]
 
 
 def test_assumed_names_are_one_caveat(manual):
     fields = [manual("city", None), manual("tier", None), manual("static", "x")]
-    caveats = summaries(export_named("klaviyo", *fields))
-    assert [each for each in caveats if each[0] == "ASSUMED_NAME"] == [
-        (
-            "ASSUMED_NAME",
-            1,
-            [2],
-            (
-                "The organization has no integration with Klaviyo, so these names are assumed:"
-                " city (City), tier. Compare them with the account."
-            ),
-        )
-    ]
+    (caveat,) = (each for each in summaries(export_named("klaviyo", *fields)) if "NAME" in each)
+    assert caveat == (
+        "ASSUMED_NAME [1, 2]: The organization has no integration with Klaviyo, so these names are"
+        " assumed: city (City), tier. Compare them with the account."
+    )
 
 
 def test_unknown_names_are_one_caveat_with_all_places(manual):
@@ -326,17 +317,11 @@ def test_unknown_names_are_one_caveat_with_all_places(manual):
     source = '{{recipient.tier}}\n{{#if recipient.city = "x"}}\n{{recipient.tier}}{{/if}}'
     integrations = [an_integration("braze")]
     exported = export_named(SEVEN, *fields, source=source, integrations=integrations)
-    assert summaries(exported) == [
-        (
-            "UNKNOWN_NAME",
-            1,
-            [2, 3],
-            (
-                "No sync has found these names at Braze yet: tier, city. Compare them with the"
-                " account."
-            ),
-        )
-    ]
+    (caveat,) = summaries(exported)
+    assert caveat == (
+        "UNKNOWN_NAME [1, 2, 3]: No sync has found these names at Braze yet: tier, city. Compare"
+        " them with the account."
+    )
     with pytest.raises(InvalidContent):
         export_named(SEVEN, *fields, integrations=integrations, strict=True)
     export_named(SEVEN, *fields, integrations=integrations)
@@ -353,17 +338,11 @@ def test_a_missing_name_is_a_mistake(manual):
     field = manual("tier", None)
     exported = export_named(SEVEN, field, integrations=integrations, strict=False)
     assert exported.content == "{{ contact.tier }}"
-    assert [each for each in summaries(exported) if each[0] != "HTML_IN_VALUES"] == [
-        (
-            "MISSING_NAME",
-            1,
-            [],
-            (
-                "The field tier is tier at HubSpot (the last sync did not find it). Create this"
-                " field there, or set the name of another one. Then sync the integration."
-            ),
-        )
-    ]
+    (mistake,) = (each for each in summaries(exported) if "HTML_IN_VALUES" not in each)
+    assert mistake == (
+        "MISSING_NAME [1]: The field tier is tier at HubSpot (the last sync did not find it)."
+        " Create this field there, or set the name of another one. Then sync the integration."
+    )
     with pytest.raises(InvalidContent):
         export_named(SEVEN, field, integrations=integrations)
 
@@ -371,20 +350,11 @@ def test_a_missing_name_is_a_mistake(manual):
 def test_another_data_type_of_the_counterpart_is_a_caveat(manual, synced):
     field = evolve(manual("visits", None), id=FieldId(1))
     counterpart = synced("sendgrid", "visits_7", "visits", data_type=DataType.NUMBER)
-    exported = export_content(
-        parse_content("{{recipient.visits}}"), codes_of("sendgrid", [field, counterpart]), SEVEN
+    (caveat,) = summaries(export_for("sendgrid", "{{recipient.visits}}", field, counterpart))
+    assert caveat == (
+        "OTHER_DATA_TYPE [1]: The field visits is visits at SendGrid (the last sync found it:"
+        " visits_7). It is a number field there, and a text field here. Test the email."
     )
-    assert summaries(exported) == [
-        (
-            "OTHER_DATA_TYPE",
-            1,
-            [],
-            (
-                "The field visits is visits at SendGrid (the last sync found it: visits_7). It is"
-                " a number field there, and a text field here. Test the email."
-            ),
-        )
-    ]
 
 
 def test_a_set_name_is_used(manual):
@@ -393,37 +363,34 @@ def test_a_set_name_is_used(manual):
     assert export_named(SEVEN, field, integrations=[integration]).content == "*|CITY_NAME|*"
 
 
+ABOVE_3 = "{{#if recipient.visits > 3}}x{{/if}}"
+NUMBER, A_TEXT = {"data_type": DataType.NUMBER}, {"data_type": DataType.TEXT}
+
+
 @pytest.mark.parametrize(
-    ("definition", "source"),
+    ("written", "actual", "source"),
     [
-        ("api", "{{#if recipient.visits > 3}}x{{/if}}"),
-        ("text of integration 8", "{{#if recipient.visits > 3}}x{{/if}}"),
-        ("number of integration 8", "{{#if recipient.visits > 3}}x{{/if}}"),
-        ("number of integration 8", '{{#if recipient.visits contains "3"}}x{{/if}}'),
+        ("api", A_TEXT, ABOVE_3),
+        (A_TEXT, NUMBER, ABOVE_3),
+        (NUMBER, A_TEXT, ABOVE_3),
+        (NUMBER, A_TEXT, '{{#if recipient.visits contains "3"}}x{{/if}}'),
     ],
 )
 def test_a_condition_fits_the_written_field_or_between_synced_fields_its_counterpart(
-    definition, source, make_field, synced
+    written, actual, source, make_field, synced
 ):
-    number = {"data_type": DataType.NUMBER}
-    types = {"api": number, "text of integration 8": {}, "number of integration 8": number}
-    if definition == "api":
-        written = make_field(key="visits", **number)
-        actual = synced("braze", "visits_7", "visits")
+    if written == "api":
+        field = make_field(key="visits", **NUMBER)
     else:
-        written = synced("klaviyo", "visits", by=8, **types[definition])
-        kind = {} if types[definition] else number
-        actual = synced("braze", "visits_7", "visits", **kind)
-    exported = export_content(parse_content(source), codes_of("braze", [written, actual]), SEVEN)
-    assert "custom_attribute.${visits}" in exported.content
+        field = synced("klaviyo", "visits", by=8, **written)
+    counterpart = synced("braze", "visits_7", "visits", **actual)
+    assert "custom_attribute.${visits}" in export_for("braze", source, field, counterpart).content
 
 
 def test_a_condition_that_fits_neither_field_is_refused(make_field, synced):
-    written = make_field(key="visits", data_type=DataType.NUMBER)
-    actual = synced("braze", "visits_7", "visits")
-    content = parse_content('{{#if recipient.visits contains "3"}}x{{/if}}')
+    fields = make_field(key="visits", **NUMBER), synced("braze", "visits_7", "visits")
     with pytest.raises(InvalidContent, match="A number field does not support"):
-        export_content(content, codes_of("braze", [written, actual]), SEVEN)
+        export_for("braze", '{{#if recipient.visits contains "3"}}x{{/if}}', *fields)
 
 
 # Braces and other characters next to code
@@ -590,7 +557,7 @@ def test_a_reference_inside_a_tag_of_the_esp_is_refused(esp, source, refusal):
 UNREAD = [
     *((esp, "{% raw %}{{ a }}", "{% endraw %}") for esp in ("braze", "hubspot")),
     *(("customerio", f"{{%{tag}%}}", "{%- endraw -%}") for tag in ("raw", "- raw -", " raw\n")),
-    *((Esp(esp), "{% comment %}x", "{% endcomment %}") for esp in ("braze", "customerio", "brevo")),
+    *((esp, "{% comment %}x", "{% endcomment %}") for esp in ("braze", "customerio", "brevo")),
     ("klaviyo", '{% comment "x" %}', "{%endcomment%}"),
     *((esp, "{% verbatim %}%}", "{% endverbatim %}") for esp in ("klaviyo", "brevo")),
     ("klaviyo", "{% verbatim a %}", "{% endverbatim a %}"),
