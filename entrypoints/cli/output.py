@@ -32,6 +32,35 @@ def print_json(document: object) -> None:
     _print(render_json(document))
 
 
+_JSON = f"{__name__}.json"
+
+
+def choose_json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's signature)
+    """Store whether the command has the option `--json`."""
+    ctx.meta[_JSON] = value
+
+
+def is_json() -> bool:
+    """Return whether the command prints one JSON document on standard output."""
+    return bool(click.get_current_context().meta.get(_JSON))
+
+
+def print_rows(document: object, titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print the document with `--json`, and otherwise the rows as a table."""
+    if is_json():
+        print_json(document)
+    else:
+        print_table(titles, rows)
+
+
+def print_or_note(document: object, message: str) -> None:
+    """Print the document with `--json`, and otherwise the message on standard error."""
+    if is_json():
+        print_json(document)
+    else:
+        note(message)
+
+
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print columns that a terminal aligns on standard output, with a dash for None."""
     for line in table_lines(titles, rows):
