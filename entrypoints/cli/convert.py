@@ -46,6 +46,7 @@ from .output import (
     one_line,
     print_bytes,
     print_json,
+    unwritable,
 )
 from .repository.files import (
     STANDARD_INPUT,
@@ -176,27 +177,23 @@ class Language(EspName):
 @option(
     "--names",
     type=click.Path(dir_okay=False, exists=True),
-    metavar="FILE",
     help="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`."
     " A variable of AMPscript that it names is this field, if its value would stay by hand.",
 )
 @option(
     "--write-names",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="Write the names that were used to this file, to be corrected for --names.",
 )
 @option(
     "--values",
     type=click.Path(dir_okay=False, exists=True),
-    metavar="FILE",
     help="A YAML file with a text, or one tag of the other ESP, for each value that it lacks, such"
     " as `sender.name: Acme`.",
 )
 @option(
     "--write-fields",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="Write a document of the fields that the templates use, for `plan` and `apply`.",
 )
 @option(
@@ -488,9 +485,7 @@ def _write_folder(
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise click.ClickException(
-                f"Can't write {one_line(str(path))}: {error.strerror}."
-            ) from error
+            raise unwritable(str(path), error.strerror) from error
         files.open(str(path)).write(mark + converted.content.encode())
 
 

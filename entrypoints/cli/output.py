@@ -190,7 +190,7 @@ class OutputFiles:
         """
         output = _Output(self._cleanup, name, open_private if self._is_private else None)
         if output.path in self._used:
-            raise _unwritable(name, "The command also reads or writes this file for something else")
+            raise unwritable(name, "The command also reads or writes this file for something else")
         self._used.add(output.path)
         self._outputs.append(output)
         return output.file
@@ -216,9 +216,9 @@ class _Output:
         except FileNotFoundError:
             is_regular = True
         except OSError as error:
-            raise _unwritable(name, error.strerror) from error
+            raise unwritable(name, error.strerror) from error
         if not is_regular:
-            raise _unwritable(name, "It is not a regular file")
+            raise unwritable(name, "It is not a regular file")
         cleanup.callback(self.hidden.unlink, missing_ok=True)
         raw = _RawFile(name, self.hidden, opener)
         # After a failed write, closing the buffered writer would write again.
@@ -233,14 +233,14 @@ class _Output:
                 _copy_permissions(self.path, self.file.fileno())
             os.fsync(self.file.fileno())
         except OSError as error:
-            raise _unwritable(self.name, error.strerror) from error
+            raise unwritable(self.name, error.strerror) from error
 
     def publish(self) -> None:
         """Give the file its name."""
         try:
             self.hidden.replace(self.path)
         except OSError as error:
-            raise _unwritable(self.name, error.strerror) from error
+            raise unwritable(self.name, error.strerror) from error
 
 
 class _RawFile(io.FileIO):
@@ -251,13 +251,13 @@ class _RawFile(io.FileIO):
         try:
             super().__init__(path, "x", opener=opener)
         except OSError as error:
-            raise _unwritable(name, error.strerror) from error
+            raise unwritable(name, error.strerror) from error
 
     def write(self, content: ReadableBuffer, /) -> int:
         try:
             return super().write(content)
         except OSError as error:
-            raise _unwritable(self._output_name, error.strerror) from error
+            raise unwritable(self._output_name, error.strerror) from error
 
 
 def open_private(path: str, flags: int) -> int:
@@ -275,7 +275,8 @@ def _copy_permissions(path: Path, descriptor: int) -> None:
     os.fchmod(descriptor, mode)
 
 
-def _unwritable(name: str, reason: str | None) -> click.ClickException:
+def unwritable(name: str, reason: str | None) -> click.ClickException:
+    """Return the error that a file or folder can't be written."""
     return click.ClickException(f"Can't write {one_line(name)}: {reason}.")
 
 

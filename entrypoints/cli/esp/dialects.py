@@ -51,14 +51,7 @@ def _described(profile: Profile) -> dict[str, Any]:
 )
 @option("--default", help="The text that replaces a missing value.")
 @json_option
-def codes(
-    esp: Esp,
-    name: str,
-    data_type: DataType,
-    default: str | None,
-    *,
-    standard: bool,
-) -> None:
+def codes(esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool) -> None:
     """Derive the insertion code and the value expression of the ESP's field NAME."""
     derived = derive_codes(
         esp,

@@ -40,7 +40,6 @@ _ASSIGNMENT = Parsed("key=name", _parse_assignment)
     "assignments",
     type=_ASSIGNMENT,
     multiple=True,
-    metavar="KEY=NAME",
     help="Set the name of the field with this key. The option can be repeated.",
 )
 @option(
@@ -137,7 +136,6 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
     "assignments",
     type=_ASSIGNMENT,
     multiple=True,
-    metavar="KEY=NAME",
     help="Set a name that the command proposes. The option can be repeated.",
 )
 @json_option

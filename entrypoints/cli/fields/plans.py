@@ -84,7 +84,6 @@ _replace_option = option(
     "--replace",
     type=KEY,
     multiple=True,
-    metavar="KEY",
     help="Delete and create this field if its data type changes. The option can be repeated.",
 )
 

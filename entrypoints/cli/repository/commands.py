@@ -54,13 +54,11 @@ def report_options(command: F) -> F:
     baseline = option(
         "--baseline",
         type=click.Path(dir_okay=False),
-        metavar="FILE",
         help="Count the findings in this file, and do not report them.",
     )
     write_baseline = option(
         "--write-baseline",
         type=click.Path(dir_okay=False),
-        metavar="FILE",
         help="Write the findings to this file, in place of earlier ones of the same files, and exit"
         " with 0.",
     )
@@ -276,7 +274,6 @@ def _render_uses(
     "--out",
     required=True,
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="The file, such as recipient-fields.lock.json.",
 )
 def snapshot(organization: str | None, url: str | None, out: str) -> None:

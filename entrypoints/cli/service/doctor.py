@@ -80,11 +80,7 @@ def _problem(check: str, message: str) -> _Result:
 @json_option
 @click.pass_context
 def doctor(
-    ctx: click.Context,
-    *,
-    threads: int,
-    console_url: WebOrigin | None,
-    audit_log: Path | None,
+    ctx: click.Context, *, threads: int, console_url: WebOrigin | None, audit_log: Path | None
 ) -> None:
     """Check the deployment, and print what to do about each problem.
 

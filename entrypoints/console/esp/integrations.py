@@ -69,10 +69,10 @@ from ..submitted_forms import claimed_form
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
 """Returns the source of an ESP's fields for the organization.
 
-Raises one of `_NO_SOURCE` if the server can't read it.
+Raises one of `NO_SOURCE` if the server can't read it.
 """
 
-_NO_SOURCE = (
+NO_SOURCE = (
     CredentialUnreadable,
     CredentialsNotPermitted,
     EspRefused,
@@ -173,7 +173,7 @@ class _IntegrationPage(Page):
     def open(self, integration: Integration) -> EspFieldSource:
         """Return the source with the stored credentials, or those of the server.
 
-        Raises: one of `_NO_SOURCE`.
+        Raises: one of `NO_SOURCE`.
         """
         try:
             return self.core.connections.open_source(integration.organization_id, integration.id)
@@ -187,7 +187,7 @@ class _IntegrationPage(Page):
             self.open(integration)
         except (MissingExtra, MissingProfile, NoFieldSource) as error:
             return _Obstacle(str(error), can_connect=False)
-        except _NO_SOURCE as error:
+        except NO_SOURCE as error:
             return _Obstacle(str(error), can_connect=True)
         return None
 
@@ -440,7 +440,7 @@ _STATUSES: Mapping[type[Exception], HTTPStatus] = {
     TooManyValues: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 """The statuses of failed runs. Without a source, a run conflicts with the state of the server."""
-_FAILURES: tuple[type[Exception], ...] = (*_STATUSES, *_NO_SOURCE)
+_FAILURES: tuple[type[Exception], ...] = (*_STATUSES, *NO_SOURCE)
 
 
 @frozen
