@@ -52,22 +52,6 @@ def _fields(core: Core, acme: OrganizationId) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def write(folder: Path) -> Callable[[str, str | bytes], None]:
-    def write(name: str, content: str | bytes) -> None:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    return write
-
-
-@pytest.fixture
 def snapshot(cli: CommandLine, acme: OrganizationId, folder: Path) -> str:
     name = "recipient-fields.lock.json"
     run = cli("fields", "snapshot", "--organization", acme, "--out", name)
