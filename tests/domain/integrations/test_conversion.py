@@ -769,6 +769,13 @@ def test_a_default_names_the_values_that_differ(read, source, caveat):
             "Braze writes a blank as + here, not as %20.",
         ),
         (
+            *("iterable", "{{#urlEncode}}{{{email}}}{{/urlEncode}}"),
+            (
+                "Iterable writes a blank as +, which is a blank in the query of a link only,"
+                " encodes ~, and does not encode *, as in a *~."
+            ),
+        ),
+        (
             *("iterable", "{{#urlEncode}}{{email}}{{/urlEncode}}"),
             "Iterable escapes HTML before it encodes the value here: & becomes %26amp%3B.",
         ),
