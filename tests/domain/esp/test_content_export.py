@@ -698,7 +698,8 @@ VARIABLES = """
 # the variable of a field with the code of a person is set
 sfmc: {{recipient.city}} => %%[ SET @City = AttributeValue("City") ]%%%%=v(@City)=%%
 sfmc: {{#if recipient.city = "x"}}x{{/if}}
-  => %%[ SET @City = AttributeValue("City") ]%%%%[ IF (@City == "x") THEN ]%%x%%[ ENDIF ]%%
+  => %%[ SET @City = AttributeValue("City") ]%%
+    %%[ IF CONCAT("=", @City) == CONCAT("=", "x") THEN ]%%x%%[ ENDIF ]%%
 # unless the content sets it
 sfmc: %%[ SET @city = "x" ]%%{{recipient.city}} => %%[ SET @city = "x" ]%%%%=v(@City)=%%
 sfmc: %%[ SET @city = {{recipient.tier | expression}} ]%%{{recipient.city}}

@@ -417,7 +417,7 @@ def test_content_is_exported_from_a_part_of_the_catalog_or_from_the_whole(organi
 
 
 def test_only_what_is_wrong_requires_the_whole_catalog():
-    organization = Organization(Esp("braze"), Esp("mailchimp"))
+    organization = Organization("braze", "mailchimp")
     organization.define("tier")
     organization.define("level")
     organization.sync(IntegrationId(1), "Tier", "Size")

@@ -24,7 +24,7 @@ def refusal(organization, key, target=ONE):
 
 
 def test_a_name_without_a_safe_form_is_shortened():
-    organization = Organization(Esp("mailchimp"))
+    organization = Organization("mailchimp")
     field = organization.define("loyalty_tier")
     code = FieldCodes(organization.names).get(field, ONE)
     rule = (
@@ -49,7 +49,7 @@ def test_an_integration_is_needed_to_set_a_name():
 
 
 def test_a_name_that_is_set_for_another_field_gets_a_number():
-    organization = Organization(Esp("braze"))
+    organization = Organization("braze")
     organization.define("tier")
     organization.set_name(ONE, organization.define("level"), "tier")
     assert proposed(organization) == {"tier": "tier_2"}
@@ -60,18 +60,15 @@ def test_a_name_that_is_set_for_another_field_gets_a_number():
 
 
 def test_proposals_differ_from_each_other():
-    organization = Organization(Esp("mailchimp"))
+    organization = Organization("mailchimp")
     organization.define("loyalty_status")
     organization.define("loyalty_stamps")
-    assert proposed(organization) == {
-        "loyalty_status": "LOYALTY_ST",
-        "loyalty_stamps": "LOYALTY_2",
-    }
+    assert proposed(organization) == {"loyalty_status": "LOYALTY_ST", "loyalty_stamps": "LOYALTY_2"}
     assert "such as LOYALTY_2" in refusal(organization, "loyalty_stamps")
 
 
 def test_proposals_differ_from_names_in_use():
-    organization = Organization(Esp("mailchimp"))
+    organization = Organization("mailchimp")
     organization.define("loyalty_status")
     organization.define("loyalty_2")
     organization.set_name(ONE, organization.define("tier"), "LOYALTY_ST")
@@ -80,7 +77,7 @@ def test_proposals_differ_from_names_in_use():
 
 
 def test_a_similar_name_is_proposed_to_one_field_only():
-    organization = Organization(Esp("hubspot"))
+    organization = Organization("hubspot")
     organization.define("shoe_size")
     organization.define("s_hoe_size")
     organization.sync(ONE, "shoesize")
@@ -88,7 +85,7 @@ def test_a_similar_name_is_proposed_to_one_field_only():
 
 
 def with_keys(*keys):
-    organization = Organization(Esp("mailchimp"))
+    organization = Organization("mailchimp")
     organization.fields = tuple(
         FieldDraft(name="Tier", key=key, data_type=DataType.TEXT)
         .define(by=API, at=NOON)

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import (
     EmptyReport,
     RefusedField,
@@ -32,7 +31,7 @@ NEW_PLANS = {
 
 @pytest.fixture
 def account():
-    account = Account(Esp("braze"))
+    account = Account("braze")
     account.sync("a", "b", "c")
     return account
 
