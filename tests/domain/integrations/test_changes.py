@@ -23,9 +23,7 @@ def planned(organization, integration_id, *reported):
 
 
 def test_the_first_sync_changes_names_and_states():
-    organization = Organization("iterable")
-    organization.define("tier")
-    organization.define("shop")
+    organization = Organization("iterable", keys=["tier", "shop"])
     assert planned(organization, ONE, "Tier") == [
         ("tier", ONE, ("tier", "unknown"), ("Tier", "found")),
         ("shop", ONE, ("shop", "unknown"), ("shop", "missing")),
@@ -33,8 +31,7 @@ def test_the_first_sync_changes_names_and_states():
 
 
 def test_a_sync_with_the_same_report_changes_none():
-    organization = Organization("iterable")
-    organization.define("tier")
+    organization = Organization("iterable", keys=["tier"])
     organization.sync(ONE, "Tier")
     assert planned(organization, ONE, "Tier") == []
 
@@ -50,16 +47,14 @@ def test_a_sync_that_loses_a_field_says_so():
 
 
 def test_a_removed_field_releases_the_names_that_were_set_for_it():
-    organization = Organization("iterable", "braze")
-    organization.define("tier")
+    organization = Organization("iterable", "braze", keys=["tier"])
     organization.sync(ONE, "Level")
     organization.set_name(TWO, organization.get("level"), "tier")
     assert planned(organization, ONE, "Other") == [("tier", TWO, None, ("tier", "unknown"))]
 
 
 def test_a_new_field_does_not_get_the_name_that_was_set_for_a_deleted_one():
-    organization = Organization("klaviyo")
-    organization.define("tier")
+    organization = Organization("klaviyo", keys=["tier"])
     deleted = organization.define("level")
     organization.set_name(ONE, deleted, "Tier")
     organization.delete(deleted)

@@ -74,8 +74,7 @@ class TestTheOrder:
         assert code.name_from.value == "convention"
 
     def test_the_code_of_the_counterpart_is_used_as_stored(self):
-        organization = Organization("braze", "klaviyo")
-        organization.define("tier")
+        organization = Organization("braze", "klaviyo", keys=["tier"])
         organization.sync(TWO, "Tier")
         older = {"custom_insertion_code": "{{person.Tier}}", "custom_value_expression": "x"}
         organization.replace(organization.get("tier_2"), **older)
@@ -178,8 +177,7 @@ def test_a_field_that_is_not_insertable_has_a_value_expression_only():
 
 
 def test_a_field_without_a_name_is_refused_with_what_helps():
-    organization = Organization("mailchimp")
-    organization.define("loyalty_tier")
+    organization = Organization("mailchimp", keys=["loyalty_tier"])
     code = get(organization, "loyalty_tier", ONE)
     for require in (code.require_insertion_code, code.require_value_expression):
         with pytest.raises(NotInsertable, match="such as LOYALTY_TI") as refused:
@@ -215,8 +213,7 @@ class TestADefault:
             get(organization, "tier", Esp("klaviyo")).require_insertion_code("none")
 
     def test_is_refused_if_it_is_not_safe(self):
-        organization = Organization()
-        organization.define("tier")
+        organization = Organization(keys=["tier"])
         with pytest.raises(NotInsertable, match="This default is not possible"):
             get(organization, "tier", Esp("klaviyo")).require_insertion_code("}}")
 
@@ -231,8 +228,7 @@ class TestAPrelude:
         }
 
     def test_sets_the_variable_of_the_counterpart(self):
-        organization = Organization("sfmc")
-        organization.define("tier")
+        organization = Organization("sfmc", keys=["tier"])
         organization.sync(ONE, "Tier")
         assert get(organization, "tier", ONE).preludes == {
             "@tier": '%%[ SET @Tier = AttributeValue("Tier") ]%%'
@@ -259,8 +255,7 @@ def test_the_codes_of_a_field_are_those_of_its_integrations_and_of_the_other_esp
 
 
 def test_the_name_behind_a_code_is_found_once_however_often_the_code_is_inserted(monkeypatch):
-    organization = Organization()
-    organization.define("tier")
+    organization = Organization(keys=["tier"])
     derivations = []
 
     def count(*arguments, **options):

@@ -37,40 +37,34 @@ class TestTheSyncedField:
         assert found(organization, "loyalty_tier", TWO) == ("Loyalty Tier", "sync", "found")
 
     def test_has_the_key_as_its_name(self):
-        organization = Organization("klaviyo")
-        organization.define("email")
+        organization = Organization("klaviyo", keys=["email"])
         organization.sync(ONE, "Email", "EMAIL", "email")
         assert found(organization, "email", ONE) == ("email", "sync", "found")
 
     def test_is_the_standard_field(self):
-        organization = Organization("brevo")
-        organization.define("first_name")
+        organization = Organization("brevo", keys=["first_name"])
         organization.sync(ONE, "FIRST_NAME", "FIRSTNAME")
         assert found(organization, "first_name", ONE) == ("FIRSTNAME", "sync", "found")
 
     def test_has_the_name_of_the_convention(self):
-        organization = Organization("sfmc", "brevo")
-        organization.define("tier")
+        organization = Organization("sfmc", "brevo", keys=["tier"])
         organization.sync(TWO, "TIER")
         assert found(organization, "tier", TWO) == ("TIER", "sync", "found")
 
     def test_has_a_name_from_which_the_key_is_derived(self):
-        organization = Organization("klaviyo")
-        organization.define("loyalty_tier")
+        organization = Organization("klaviyo", keys=["loyalty_tier"])
         organization.sync(ONE, "Loyalty-Tier")
         assert found(organization, "loyalty_tier", ONE) == ("Loyalty-Tier", "sync", "found")
 
     def test_is_found_for_the_key_without_the_suffix(self):
-        organization = Organization("braze", "klaviyo")
-        organization.define("tier")
+        organization = Organization("braze", "klaviyo", keys=["tier"])
         organization.sync(ONE, "tier")
         assert found(organization, "tier_1", TWO) == ("tier", "convention", "unknown")
         organization.sync(TWO, "Tier")
         assert found(organization, "tier_1", TWO) == ("Tier", "sync", "found")
 
     def test_is_skipped_if_its_name_is_set_for_another_field(self):
-        organization = Organization("klaviyo")
-        organization.define("tier")
+        organization = Organization("klaviyo", keys=["tier"])
         level = organization.define("level")
         organization.sync(ONE, "tier", "Tier")
         organization.set_name(ONE, level, "tier")
@@ -97,20 +91,17 @@ class TestTheConvention:
         assert not organization.names.find(field, ONE).standard
 
     def test_derives_other_names_from_the_key(self):
-        organization = Organization()
-        organization.define("tier")
+        organization = Organization(keys=["tier"])
         assert found(organization, "tier", Esp("iterable")) == ("tier", "convention", "unknown")
         assert found(organization, "tier", Esp("brevo")) == ("TIER", "convention", "unknown")
 
     def test_skips_a_name_that_is_set_for_another_field(self):
-        organization = Organization("braze")
-        organization.define("tier")
+        organization = Organization("braze", keys=["tier"])
         organization.set_name(ONE, organization.define("level"), "tier")
         assert found(organization, "tier", ONE) is None
 
     def test_has_no_name_without_a_safe_form(self):
-        organization = Organization("mailchimp")
-        organization.define("loyalty_tier")
+        organization = Organization("mailchimp", keys=["loyalty_tier"])
         assert found(organization, "loyalty_tier", ONE) is None
 
 
@@ -137,8 +128,7 @@ class TestTheState:
         assert found(organization, key, ONE)[2] == state
 
     def test_is_found_if_the_sync_refused_the_field(self):
-        organization = Organization("braze")
-        organization.define("tier")
+        organization = Organization("braze", keys=["tier"])
         organization.sync(ONE, RefusedField("tier", "It is a list."))
         assert found(organization, "tier", ONE) == ("tier", "convention", "found")
 
@@ -178,8 +168,7 @@ def test_a_key_that_no_field_has_is_explained_by_the_synced_fields_for_it():
 
 class TestNamesThatDifferOnlyInCase:
     def test_an_exact_name_wins(self):
-        organization = Organization("klaviyo")
-        organization.define("shop")
+        organization = Organization("klaviyo", keys=["shop"])
         organization.sync(ONE, "Shop", "SHOP", "shop")
         assert found(organization, "shop", ONE) == ("shop", "sync", "found")
 
@@ -200,8 +189,7 @@ class TestNamesThatDifferOnlyInCase:
     def test_a_field_that_the_esp_adds_later_makes_the_choice_ambiguous_and_does_not_change_it(
         self,
     ):
-        organization = Organization("klaviyo")
-        organization.define("shop_size")
+        organization = Organization("klaviyo", keys=["shop_size"])
         organization.sync(ONE, "shop size")
         assert found(organization, "shop_size", ONE) == ("shop size", "sync", "found")
         organization.sync(ONE, "Shop Size", "shop size")

@@ -50,8 +50,7 @@ def test_a_standard_field_is_proposed_for_that_of_another_esp():
 
 
 def test_a_standard_field_that_the_sync_did_not_find_is_not_proposed():
-    organization = Organization("brevo")
-    organization.define("first_name")
+    organization = Organization("brevo", keys=["first_name"])
     assert proposals(organization) == [("first_name", "FIRSTNAME", "STANDARD_FIELD")]
     organization.sync(ONE, "CITY")
     assert proposals(organization) == [("first_name", None, "NOT_FOUND")]
@@ -74,8 +73,7 @@ def test_values_that_several_fields_have_are_no_reason():
 
 
 def test_the_name_of_a_field_that_is_created_is_short_enough():
-    organization = Organization("mailchimp")
-    organization.define("loyalty_tier")
+    organization = Organization("mailchimp", keys=["loyalty_tier"])
     organization.sync(ONE, "CITY")
     (match,) = match_names(organization.names, ONE)
     assert match.creation is not None
@@ -83,8 +81,7 @@ def test_the_name_of_a_field_that_is_created_is_short_enough():
 
 
 def test_before_the_first_sync_nothing_has_to_be_created():
-    organization = Organization("mailchimp")
-    organization.define("tier")
+    organization = Organization("mailchimp", keys=["tier"])
     (match,) = match_names(organization.names, ONE)
     assert (match.describe(), match.creation) == ("not synced yet", None)
     organization.sync(ONE, "CITY")

@@ -99,6 +99,13 @@ class Account:
         return {field.origin.esp_field_name: field.key for field in self.fields}
 
 
+def synced(esp, *report):
+    """Return an account with the fields of one report."""
+    account = Account(esp)
+    account.sync(*report)
+    return account
+
+
 def make_other_field(key, by=API, field_id=1):
     """Make a field of another origin or of another integration."""
     synced = {} if by.integration_id is None else {"esp_field_name": key}
@@ -323,8 +330,7 @@ class TestTheKeyOfANewField:
 
     @given(st.permutations(["First name", "first-name", "FIRST NAME", "first_name"]))
     def test_belongs_to_the_name_that_is_the_key_in_any_order(self, names):
-        account = Account("klaviyo")
-        account.sync(*names)
+        account = synced("klaviyo", *names)
         assert account.keys == {
             "first_name": "first_name",
             "FIRST NAME": "first_name_7",
@@ -334,8 +340,7 @@ class TestTheKeyOfANewField:
 
     @given(st.permutations(["City 1", "CITY", "city", "city_7"]))
     def test_with_a_suffix_belongs_to_the_name_that_is_this_key(self, names):
-        account = Account("klaviyo")
-        account.sync(*names)
+        account = synced("klaviyo", *names)
         assert account.keys == {
             "city": "city",
             "city_7": "city_7",
@@ -344,14 +349,12 @@ class TestTheKeyOfANewField:
         }
 
     def test_belongs_to_the_standard_field_of_two_with_the_same_name(self):
-        account = Account("klaviyo")
-        account.sync("email", reported("email", standard=True))
+        account = synced("klaviyo", "email", reported("email", standard=True))
         keys = {field.custom_value_expression: field.key for field in account.fields}
         assert keys == {"email": "email", "person|lookup:'email'": "email_7"}
 
     def test_does_not_depend_on_the_order_of_later_reports(self):
-        account = Account("klaviyo")
-        account.sync("First name", "first-name")
+        account = synced("klaviyo", "First name", "first-name")
         before = account.catalog
         account.sync("FIRST NAME", "first-name", "First name")
         assert account.catalog[:2] == before
@@ -376,14 +379,12 @@ class TestTheKeyOfANewField:
         assert [each.key for each in plan.created][-1] == "city_7_199"
 
     def test_can_be_that_of_a_removed_field(self):
-        account = Account("iterable")
-        account.sync("first name", "first-name")
+        account = synced("iterable", "first name", "first-name")
         account.sync("First name", "first-name")
         assert account.keys == {"First name": "first_name", "first-name": "first_name_7"}
 
     def test_can_not_be_that_of_a_stored_field_that_is_rejected(self):
-        account = Account("iterable")
-        account.sync("first name")
+        account = synced("iterable", "first name")
         account.sync(RefusedField("first name", "No such type."), "first-name")
         assert account.keys == {"first name": "first_name", "first-name": "first_name_7"}
 
@@ -473,8 +474,7 @@ class TestARefusal:
         assert account.keys == {"city": "city"}
 
     def test_does_not_change_a_stored_field(self):
-        account = Account()
-        account.sync("city", "age")
+        account = synced("hubspot", "city", "age")
         before = account.catalog
         plan = account.sync(RefusedField("city", "It has changed its type."), "age")
         assert changes(plan) == ((), (), ())
@@ -606,8 +606,7 @@ class TestSalesforceVariables:
         assert refusals(plan) == {"First Name": reason, "First-Name": reason}
 
     def test_belong_to_the_stored_name_in_any_order(self):
-        account = Account("sfmc")
-        account.sync("First Name")
+        account = synced("sfmc", "First Name")
         before = account.catalog
         plan = account.sync("first_name", "First Name")
         assert account.catalog == before
@@ -615,14 +614,12 @@ class TestSalesforceVariables:
         assert plan.unchanged == 1
 
     def test_are_free_for_another_name_after_the_stored_one_is_removed(self):
-        account = Account("sfmc")
-        account.sync("First Name")
+        account = synced("sfmc", "First Name")
         account.sync("first_name")
         assert account.keys == {"first_name": "first_name"}
 
     def test_are_not_free_while_the_stored_name_is_rejected(self):
-        account = Account("sfmc")
-        account.sync("First Name")
+        account = synced("sfmc", "First Name")
         before = account.catalog
         for refused in (
             RefusedField("First Name", "No such type."),
@@ -640,9 +637,7 @@ class TestAStandardAndACustomFieldOfOneName:
 
     @pytest.fixture
     def account(self):
-        account = Account("braze")
-        account.sync(self.STANDARD, self.CUSTOM)
-        return account
+        return synced("braze", self.STANDARD, self.CUSTOM)
 
     def test_are_two_fields(self, account):
         assert {field.key: field.custom_value_expression for field in account.fields} == {
@@ -670,15 +665,13 @@ class TestAStandardAndACustomFieldOfOneName:
         assert refusals(plan) == {"email": DUPLICATE}
 
     def test_a_single_stored_one_becomes_the_other(self):
-        account = Account("braze")
-        account.sync(self.CUSTOM)
+        account = synced("braze", self.CUSTOM)
         plan = account.sync(self.STANDARD)
         assert [field.custom_value_expression for field in plan.updated] == ["${email}"]
         assert account.keys == {"email": "email"}
 
     def test_a_stored_one_that_is_refused_does_not_become_the_other(self):
-        account = Account("braze")
-        account.sync(self.STANDARD)
+        account = synced("braze", self.STANDARD)
         before = account.catalog
         account.sync(RefusedField("email", "It has changed its type."), self.CUSTOM)
         assert account.catalog[:1] == before
