@@ -237,11 +237,7 @@ def test_other_dialects_write_standard_fields_like_custom_ones(esp):
 
 @pytest.mark.parametrize(
     ("esp", "name"),
-    [
-        (Esp("klaviyo"), "Loyalty Tier"),
-        (Esp("braze"), "Loyalty Tier"),
-        (Esp("onesignal"), "tier"),
-    ],
+    [(Esp("klaviyo"), "Loyalty Tier"), (Esp("braze"), "Loyalty Tier"), (Esp("onesignal"), "tier")],
 )
 def test_a_name_that_can_not_be_a_standard_field_is_rejected(esp, name):
     assert refusal(esp, name, standard=True)[0] == ["name: format"]

@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain import (
-    InvalidInput,
-)
+from recipient_fields.domain import InvalidInput
 from recipient_fields.domain.content import InvalidContent, WarningCode
-from recipient_fields.domain.integrations import (
-    ConversionOptions,
-    Outcome,
-    convert,
-)
+from recipient_fields.domain.integrations import ConversionOptions, Outcome, convert
 
 from ...support.stories import stories
 from .conversion_stories import braze, by_hand, other_reasons, told

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import (
-    DataType,
-)
-from recipient_fields.domain.integrations import (
-    ConversionOptions,
-    Outcome,
-    convert,
-)
+from recipient_fields.domain import DataType
+from recipient_fields.domain.integrations import ConversionOptions, Outcome, convert
 
 from ...support.stories import stories
 from .conversion_stories import braze, by_hand, other_reasons, told

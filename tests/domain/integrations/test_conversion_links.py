@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.integrations import (
-    Outcome,
-    convert,
-)
+from recipient_fields.domain.integrations import Outcome, convert
 
 from ...support.stories import stories
 from .conversion_stories import by_hand, other_reasons, told
