@@ -108,8 +108,8 @@ def synced(esp, *report):
 
 def make_other_field(key, by=API, field_id=1):
     """Make a field of another origin or of another integration."""
-    synced = {} if by.integration_id is None else {"esp_field_name": key}
-    draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, **synced)
+    members = {} if by.integration_id is None else {"esp_field_name": key}
+    draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, **members)
     return draft.define(by=by, at=NOON).with_id(FieldId(field_id), ORGANIZATION)
 
 
