@@ -162,6 +162,12 @@ class TestANewField:
         assert account.integration.last_synced_at == LATER
 
 
+NO_VALUES = {"allowed_values": None}
+BOOLEAN, NUMBER = {"data_type": DataType.BOOLEAN}, {"data_type": DataType.NUMBER}
+SILVER_AND_GOLD = AllowedValues(DataType.TEXT, ["silver", "gold"])
+ONLY_1 = AllowedValues(DataType.NUMBER, [1])
+
+
 class TestAStoredField:
     @pytest.fixture
     def account(self):
@@ -173,22 +179,10 @@ class TestAStoredField:
         ("change", "expected"),
         [
             ({"label": "Tier"}, {"name": "Tier"}),
-            ({"allowed_values": None}, {"allowed_values": None}),
-            (
-                {"allowed_values": ["silver", "gold"]},
-                {"allowed_values": AllowedValues(DataType.TEXT, ["silver", "gold"])},
-            ),
-            (
-                {"data_type": DataType.BOOLEAN, "allowed_values": None},
-                {"data_type": DataType.BOOLEAN, "allowed_values": None},
-            ),
-            (
-                {"data_type": DataType.NUMBER, "allowed_values": [1]},
-                {
-                    "data_type": DataType.NUMBER,
-                    "allowed_values": AllowedValues(DataType.NUMBER, [1]),
-                },
-            ),
+            (NO_VALUES, NO_VALUES),
+            ({"allowed_values": ["silver", "gold"]}, {"allowed_values": SILVER_AND_GOLD}),
+            (NO_VALUES | BOOLEAN, NO_VALUES | BOOLEAN),
+            (NUMBER | {"allowed_values": [1]}, NUMBER | {"allowed_values": ONLY_1}),
             (
                 {"standard": True},
                 {"custom_insertion_code": "{{${tier}}}", "custom_value_expression": "${tier}"},
