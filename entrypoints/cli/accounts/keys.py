@@ -10,7 +10,7 @@ from recipient_fields.application import IssuedKey, system_clock
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
 
 from ..commands import CommandGroup
-from ..options import confirm, json_option, option, yes_option
+from ..options import confirm, flag, json_option, option, yes_option
 from ..output import is_json, note, print_json, print_line, print_or_note, print_rows
 from ..targets import open_for_organization, organization_option
 from ..typed_options import DURATION, IDENTIFIER, LIFETIME
@@ -34,7 +34,7 @@ def keys() -> None:
     show_default=True,
     help="When the key expires: after 1s to 366d, or never.",
 )
-@option("--read-only", is_flag=True, help="Allow reading only.")
+@flag("--read-only", text="Allow reading only.")
 @json_option
 def create(organization: str, name: str, expires_in: timedelta | None, *, read_only: bool) -> None:
     """Create an API key. The command shows the full key only once."""
