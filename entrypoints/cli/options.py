@@ -155,7 +155,7 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
         attributes["type"] = _setting_type(setting)
         attributes["metavar"] = attributes["type"].name
         if setting.default:
-            attributes |= {"default": str(setting.default), "show_default": True}
+            attributes |= {"default": str(setting.default)}
     return EnvironmentOption(
         [f"--{name.replace('_', '-')}"],
         help=setting.metadata["help"],
@@ -168,7 +168,6 @@ console_url_option: Option = option(
     "--console-url",
     type=_setting_type(fields_dict(Settings)["console_url"]),
     default="http://127.0.0.1:8080",
-    show_default=True,
     help="The public address of the console, for the link.",
 )
 

@@ -31,7 +31,6 @@ def keys() -> None:
     type=LIFETIME,
     metavar="DURATION|never",
     default="90d",
-    show_default=True,
     help="When the key expires: after 1s to 366d, or never.",
 )
 @flag("--read-only", text="Allow reading only.")
@@ -85,13 +84,7 @@ def revoke(key_id: int, organization: str, *, yes: bool) -> None:
 @keys.command(changes_storage=True)
 @click.argument("key_id", type=IDENTIFIER)
 @organization_option
-@option(
-    "--grace",
-    type=DURATION,
-    default="24h",
-    show_default=True,
-    help="How long the old key stays valid: 0s to 7d.",
-)
+@option("--grace", type=DURATION, default="24h", help="How long the old key stays valid: 0s to 7d.")
 @yes_option
 @json_option
 def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool) -> None:

@@ -132,7 +132,6 @@ def schedule(integration_id: int, organization: str, interval: str) -> None:
     "--lease",
     type=click.IntRange(min=1),
     default=int(DEFAULT_LEASE.total_seconds()),
-    show_default=True,
     metavar="SECONDS",
     help="How long another process waits before it repeats the sync of a process that was killed.",
 )

@@ -45,7 +45,7 @@ def _described(profile: Profile) -> dict[str, Any]:
 @esp.command()
 @esp_option
 @click.argument("name")
-@data_type_option(default="text", show_default=True)
+@data_type_option(default="text")
 @flag("--standard", text="The field is a standard field of the ESP, not a custom one.")
 @option("--default", help="The text that replaces a missing value.")
 @json_option

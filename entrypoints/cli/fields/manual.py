@@ -120,7 +120,9 @@ def create(
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="The field's display name.")
-@option("--allowed-values", type=VALUE_LIST, default=UNCHANGED, help=_ALLOWED_VALUES)
+@option(
+    "--allowed-values", type=VALUE_LIST, default=UNCHANGED, show_default=False, help=_ALLOWED_VALUES
+)
 @option(
     "--insertable/--not-insertable",
     default=None,

@@ -66,28 +66,24 @@ def file_options(command: Callable[..., T]) -> Callable[..., T]:
         "--decimal",
         type=click.Choice([".", ","]),
         default=".",
-        show_default=True,
         help="The decimal mark of the numbers in a CSV file.",
     )
     @option(
         "--date-format",
         metavar="FORMAT",
         default="YYYY-MM-DD",
-        show_default=True,
         help="The format of the dates in a CSV file, such as DD.MM.YYYY.",
     )
     @repeatable(
         "--true",
         metavar="WORD",
         default=("true",),
-        show_default=True,
         text="A word for true in a CSV file, such as ja.",
     )
     @repeatable(
         "--false",
         metavar="WORD",
         default=("false",),
-        show_default=True,
         text="A word for false in a CSV file, such as nein.",
     )
     @wraps(command)

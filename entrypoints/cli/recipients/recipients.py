@@ -71,11 +71,7 @@ _PROGRESS_ROWS = 1_000
 @file_options
 @flag("--additional", text="Accept columns and members that are not fields.")
 @option("--out", type=_OUTPUT, help="Write the valid rows to this file.")
-@option(
-    "--rejects",
-    type=_OUTPUT,
-    help="Write the invalid rows to this file, with the reasons.",
-)
+@option("--rejects", type=_OUTPUT, help="Write the invalid rows to this file, with the reasons.")
 @flag(
     "--spreadsheet-safe",
     text="In the rejects of a CSV file, write ' before what a spreadsheet reads as a formula.",
@@ -246,7 +242,6 @@ _FORM_NOTES = {
     "--max-allowed-values",
     type=click.IntRange(0, MAX_ALLOWED_VALUES),
     default=DEFAULT_MAX_PROPOSED_VALUES,
-    show_default=True,
     metavar="NUMBER",
     help="Propose allowed values for texts with at most this number of different values.",
 )

@@ -64,7 +64,6 @@ def report_options(command: F) -> F:
         "output_format",
         type=click.Choice(["text", "github"]),
         default="text",
-        show_default=True,
         help="With github, also print each finding as a workflow command of GitHub Actions.",
     )
     return strict_options(baseline(write_baseline(output_format(json_option(command)))))

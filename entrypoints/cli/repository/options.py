@@ -43,9 +43,7 @@ def _parse_native(text: str) -> tuple[str, Esp]:
 def file_options(command: F) -> F:
     """Add the options that say which files are read, and for which ESP they are written."""
     esp = option(
-        "--esp",
-        type=EspName(),
-        help="The files contain code of this ESP: an id from `esp list`.",
+        "--esp", type=EspName(), help="The files contain code of this ESP: an id from `esp list`."
     )
     native = repeatable(
         "--native",
