@@ -55,48 +55,7 @@ from recipient_fields.domain import (
     member_reader,
     parse_instant,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspConnection, Integration, SetName
-
-__all__ = [
-    "ADMINISTRATOR_COLUMNS",
-    "FIELD_COLUMNS",
-    "INTEGRATION_COLUMNS",
-    "INVITATION_COLUMNS",
-    "KEY_COLUMNS",
-    "LARGE_MEMBERS",
-    "PLAIN_MEMBERS",
-    "SESSION_COLUMNS",
-    "RowMapping",
-    "UnreadableRow",
-    "administrator_values",
-    "api_key_values",
-    "author_document",
-    "connection_document",
-    "field_document",
-    "field_values",
-    "found_key",
-    "integration_values",
-    "invitation_values",
-    "map_rows",
-    "membership_values",
-    "names_document",
-    "organization_values",
-    "plain_values",
-    "publish_record",
-    "read_document",
-    "read_field",
-    "read_record",
-    "record_values",
-    "refused_names_document",
-    "stored_administrator",
-    "stored_connection",
-    "stored_field",
-    "stored_integration",
-    "stored_invitation",
-    "stored_key",
-    "stored_session",
-]
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -571,7 +530,6 @@ def stored_integration(*row: Any) -> Integration:
     members = _named(INTEGRATION_COLUMNS, row)
     with RowMapping("integrations", row[0]):
         by_field = json.loads(members["names"])
-        members["esp"] = Esp(members["esp"])
         members["refused_names"] = json.loads(members["refused_names"])
         members["names"] = {FieldId(int(each)): SetName(**by_field[each]) for each in by_field}
         return Integration(**members)

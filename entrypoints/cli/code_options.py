@@ -9,7 +9,7 @@ from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 from recipient_fields.domain.esp import Esp
 
-from .options import F, option
+from .options import F, flag, option
 from .typed_options import IDENTIFIER, EspName
 
 
@@ -18,7 +18,6 @@ def esp_target_options(command: F) -> F:
     esp = option(
         "--esp",
         type=EspName(),
-        metavar="ESP",
         help=(
             "The ESP: an id from `esp list`. If the organization has exactly one integration with"
             " it, the fields of that integration can be used."
@@ -27,7 +26,6 @@ def esp_target_options(command: F) -> F:
     integration = option(
         "--integration",
         type=IDENTIFIER,
-        metavar="ID",
         help="The integration whose fields can be used. Its ESP applies.",
     )
     return esp(integration(command))
@@ -50,12 +48,11 @@ def required_target(esp: Esp | None, integration: int | None) -> Target:
 
 def strict_options(command: F) -> F:
     """Add `--allow-mistakes` and `--strict` to the command."""
-    allow = option(
+    allow = flag(
         "--allow-mistakes",
-        is_flag=True,
-        help="Only warn of mistakes. Without this option, the command fails if there are any.",
+        text="Only warn of mistakes. Without this option, the command fails if there are any.",
     )
-    strict = option("--strict", is_flag=True, help="Fail if there are caveats or notes, too.")
+    strict = flag("--strict", text="Fail if there are caveats or notes, too.")
     return allow(strict(command))
 
 

@@ -11,8 +11,8 @@ from recipient_fields.domain.esp import Esp, Profile, derive_codes
 
 from ...service.selection import esp_variables, installed_profiles
 from ..commands import CommandGroup
-from ..options import json_option, option
-from ..output import print_json, print_table
+from ..options import flag, json_option, option
+from ..output import print_rows
 from ..typed_options import data_type_option, esp_option
 
 
@@ -23,17 +23,13 @@ def esp() -> None:
 
 @esp.command("list")
 @json_option
-def list_(*, as_json: bool) -> None:
+def list_() -> None:
     """List the email service providers (ESPs), and the variables that contain their credentials."""
     known = [_described(profile) for profile in installed_profiles()]
-    if as_json:
-        print_json({"esps": known})
-    else:
-        rows = [
-            (each["id"], each["name"], " ".join(each["required_variables"]) or None)
-            for each in known
-        ]
-        print_table(("ID", "NAME", "REQUIRED VARIABLES"), rows)
+    rows = [
+        (each["id"], each["name"], " ".join(each["required_variables"]) or None) for each in known
+    ]
+    print_rows({"esps": known}, ("ID", "NAME", "REQUIRED VARIABLES"), rows)
 
 
 def _described(profile: Profile) -> dict[str, Any]:
@@ -49,21 +45,11 @@ def _described(profile: Profile) -> dict[str, Any]:
 @esp.command()
 @esp_option
 @click.argument("name")
-@data_type_option(default="text", show_default=True)
-@option(
-    "--standard", is_flag=True, help="The field is a standard field of the ESP, not a custom one."
-)
+@data_type_option(default="text")
+@flag("--standard", text="The field is a standard field of the ESP, not a custom one.")
 @option("--default", help="The text that replaces a missing value.")
 @json_option
-def codes(
-    esp: Esp,
-    name: str,
-    data_type: DataType,
-    default: str | None,
-    *,
-    standard: bool,
-    as_json: bool,
-) -> None:
+def codes(esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool) -> None:
     """Derive the insertion code and the value expression of the ESP's field NAME."""
     derived = derive_codes(
         esp,
@@ -78,7 +64,4 @@ def codes(
         "value_expression": derived.value_expression,
         "prelude": derived.prelude,
     }
-    if as_json:
-        print_json({"codes": parts})
-    else:
-        print_table(("PART", "CODE"), list(parts.items()))
+    print_rows({"codes": parts}, ("PART", "CODE"), list(parts.items()))

@@ -15,8 +15,8 @@ from recipient_fields.domain.integrations import FieldCodes, NameMatch, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
-from ..options import Parsed, json_option, option
-from ..output import note, print_json, print_table
+from ..options import Parsed, flag, json_option, repeatable
+from ..output import is_json, note, print_json, print_rows, print_table
 from ..targets import open_for_organization, organization_option
 from ..typed_options import IDENTIFIER
 from ..violations import reporting_violations
@@ -35,25 +35,15 @@ _ASSIGNMENT = Parsed("key=name", _parse_assignment)
 @click.command(cls=Command, changes_storage=True)
 @click.argument("integration_id", type=IDENTIFIER)
 @organization_option
-@option(
-    "--set",
-    "assignments",
-    type=_ASSIGNMENT,
-    multiple=True,
-    metavar="KEY=NAME",
-    help="Set the name of the field with this key. The option can be repeated.",
+@repeatable(
+    "--set", "assignments", type=_ASSIGNMENT, text="Set the name of the field with this key."
 )
-@option(
-    "--unset",
-    "removed",
-    multiple=True,
-    metavar="KEY",
-    help="Remove the name that was set for this field. The option can be repeated.",
+@repeatable(
+    "--unset", "removed", metavar="KEY", text="Remove the name that was set for this field."
 )
-@option(
+@flag(
     "--custom",
-    is_flag=True,
-    help="The names of --set are those of custom fields, although the ESP has standard fields with"
+    text="The names of --set are those of custom fields, although the ESP has standard fields with"
     " these names.",
 )
 @json_option
@@ -64,7 +54,6 @@ def names(
     removed: Sequence[str],
     *,
     custom: bool,
-    as_json: bool,
 ) -> None:
     """List or set what fields are called at an integration.
 
@@ -81,7 +70,7 @@ def names(
     changes: dict[str, SetName | None] = {key: SetName(name, custom) for key, name in assignments}
     changes |= dict.fromkeys(removed)
     with (
-        reporting_violations("Nothing was changed.", as_json=as_json),
+        reporting_violations("Nothing was changed.", as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
@@ -95,7 +84,7 @@ def names(
         )
         counts = f"{len(assignments)} set, {had_names:,} removed"
         note(f"Names at integration {integration.id}, {integration.name}: {counts}.")
-    if as_json:
+    if is_json():
         print_json(render_names(codes))
     else:
         _print(core.profiles[integration.esp], codes)
@@ -128,18 +117,12 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
 @click.command(cls=Command, changes_storage=True)
 @click.argument("integration_id", type=IDENTIFIER)
 @organization_option
-@option(
+@flag(
     "--accept-exact",
-    is_flag=True,
-    help="Set the names of all fields with the same name, and of all standard fields.",
+    text="Set the names of all fields with the same name, and of all standard fields.",
 )
-@option(
-    "--accept",
-    "assignments",
-    type=_ASSIGNMENT,
-    multiple=True,
-    metavar="KEY=NAME",
-    help="Set a name that the command proposes. The option can be repeated.",
+@repeatable(
+    "--accept", "assignments", type=_ASSIGNMENT, text="Set a name that the command proposes."
 )
 @json_option
 def match(
@@ -148,7 +131,6 @@ def match(
     assignments: Sequence[tuple[str, str]],
     *,
     accept_exact: bool,
-    as_json: bool,
 ) -> None:
     """Propose which field of the email service provider each field is.
 
@@ -156,7 +138,7 @@ def match(
     a decision: accept each with --accept. The command makes all changes or none.
     """
     with (
-        reporting_violations("Nothing was changed.", as_json=as_json),
+        reporting_violations("Nothing was changed.", as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
@@ -167,10 +149,7 @@ def match(
             matches = core.integrations.match_names(chosen.id, integration.id)
     if changes:
         note(f"Names at integration {integration.id}, {integration.name}: {len(changes)} set.")
-    if as_json:
-        print_json(render_matches(matches))
-    else:
-        print_table(("KEY", "ESP NAME", "REASON"), list(map(_row, matches)))
+    print_rows(render_matches(matches), ("KEY", "ESP NAME", "REASON"), list(map(_row, matches)))
 
 
 def _accepted(

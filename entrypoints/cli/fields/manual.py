@@ -33,8 +33,17 @@ from recipient_fields.domain.integrations import EspNames, IntegrationNotFound
 
 from ...service.selection import installed_profiles
 from ..commands import Command
-from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option
-from ..output import note, print_json
+from ..options import (
+    confirm,
+    confirm_at_terminal,
+    flag,
+    json_option,
+    option,
+    repeatable,
+    setting_option,
+    yes_option,
+)
+from ..output import note, print_or_note
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
 from ..typed_options import IDENTIFIER, VALUE_LIST, data_type_option
@@ -67,7 +76,7 @@ def _text_options(command: Callable[..., T]) -> Callable[..., T]:
     "--key", help="The field's key, which never changes. By default, it is derived from the name."
 )
 @option("--allowed-values", type=VALUE_LIST, help=_ALLOWED_VALUES)
-@option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
+@flag("--not-insertable", text="The field can't be inserted into content.")
 @_text_options
 @yes_option
 @json_option
@@ -81,7 +90,6 @@ def create(
     *,
     not_insertable: bool,
     yes: bool,
-    as_json: bool,
     **texts: str | None,
 ) -> None:
     """Create a manual field.
@@ -105,26 +113,23 @@ def create(
             field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
         except KeyTaken as taken:
             raise core.content.explain_taken_key(chosen.id, taken) from None
-    _show(field, "Created", as_json=as_json)
+    _show(field, "Created")
 
 
 @click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="The field's display name.")
-@option("--allowed-values", type=VALUE_LIST, default=UNCHANGED, help=_ALLOWED_VALUES)
+@option(
+    "--allowed-values", type=VALUE_LIST, default=UNCHANGED, show_default=False, help=_ALLOWED_VALUES
+)
 @option(
     "--insertable/--not-insertable",
     default=None,
     help="Whether the field can be inserted into content.",
 )
 @_text_options
-@option(
-    "--clear",
-    type=click.Choice(list(_CLEARABLE)),
-    multiple=True,
-    help="Set this member to null. The option can be repeated.",
-)
+@repeatable("--clear", type=click.Choice(list(_CLEARABLE)), text="Set this member to null.")
 @json_option
 def update(
     id_or_key: str,
@@ -135,7 +140,6 @@ def update(
     clear: Sequence[str],
     *,
     insertable: bool | None,
-    as_json: bool,
     **texts: str | None,
 ) -> None:
     """Change a manual field. If you omit an option, its member stays the same."""
@@ -156,7 +160,7 @@ def update(
             changes["allowed_values"] = _values(allowed_values, field.data_type)
             reference = field.id
         field = manual.update_field(chosen.id, reference, FieldChanges(**changes))
-    _show(field, "Updated", as_json=as_json)
+    _show(field, "Updated")
 
 
 @click.command(cls=Command, changes_storage=True)
@@ -199,7 +203,7 @@ def delete(
 @click.argument("field_id", metavar="ID", type=IDENTIFIER)
 @organization_option
 @json_option
-def restore(field_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:
+def restore(field_id: int, organization: str, catalog_size: int) -> None:
     """Restore a deleted manual field, or a field that a sync has removed, with its id.
 
     `history list --operation deleted` shows the ids. No other field may have its key. The next
@@ -215,7 +219,7 @@ def restore(field_id: int, organization: str, catalog_size: int, *, as_json: boo
             ) from None
         except IntegrationNotFound as error:  # It was deleted, so that no command lists it.
             raise click.ClickException(str(error)) from None
-    _show(field, "Restored", as_json=as_json)
+    _show(field, "Restored")
 
 
 def _values(passed: list[object] | str | None, data_type: DataType) -> list[object] | None:
@@ -231,10 +235,10 @@ def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:
         confirm_at_terminal("Create the field?", default=True)
 
 
-def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"recipient_field": render_field(field)})
-    else:
-        note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")
+def _show(field: RecipientField, verb: str) -> None:
+    print_or_note(
+        {"recipient_field": render_field(field)},
+        f"{verb} field {field.id}, {field.name}, with the key {field.key}.",
+    )
     for warning in field_warnings(field, installed_profiles()):
         note(f"Warning: {warning.value}")

@@ -20,8 +20,17 @@ from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
 from ..code_options import chosen_strictness, strict_options
 from ..commands import Command
-from ..options import F, json_option, option, selects_service
-from ..output import Progress, complete_outputs, note, one_line, print_json, print_line, print_table
+from ..options import F, flag, json_option, option, path_option, repeatable, selects_service
+from ..output import (
+    Progress,
+    complete_outputs,
+    is_json,
+    note,
+    one_line,
+    print_json,
+    print_line,
+    print_table,
+)
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
@@ -38,22 +47,16 @@ class ReportOptions(TypedDict):
     baseline: str | None
     write_baseline: str | None
     output_format: str
-    as_json: bool
 
 
 def report_options(command: F) -> F:
     """Add the options of `ReportOptions`."""
-    baseline = option(
-        "--baseline",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Count the findings in this file, and do not report them.",
+    baseline = path_option(
+        "--baseline", text="Count the findings in this file, and do not report them."
     )
-    write_baseline = option(
+    write_baseline = path_option(
         "--write-baseline",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Write the findings to this file, in place of earlier ones of the same files, and exit"
+        text="Write the findings to this file, in place of earlier ones of the same files, and exit"
         " with 0.",
     )
     output_format = option(
@@ -61,7 +64,6 @@ def report_options(command: F) -> F:
         "output_format",
         type=click.Choice(["text", "github"]),
         default="text",
-        show_default=True,
         help="With github, also print each finding as a workflow command of GitHub Actions.",
     )
     return strict_options(baseline(write_baseline(output_format(json_option(command)))))
@@ -132,7 +134,7 @@ def report_findings(
     errors = sum(each.is_error for each in new)
     known = len(found) - len(new)
     event = sorted(checker.event)
-    if options["as_json"]:
+    if is_json():
         counts = {"files": len(files), "left_out": left_out, "known": known}
         print_json({**counts, "findings": [*map(Finding.render, new)], "event": event})
     else:
@@ -170,14 +172,8 @@ def _source(organization: str | None, url: str | None, snapshot: str | None) -> 
 @optional_target_options
 @snapshot_option
 @file_options
-@option(
-    "--key",
-    "keys",
-    multiple=True,
-    metavar="KEY",
-    help="List the uses of this field only. The option can be repeated.",
-)
-@option("--unused", is_flag=True, help="List the fields that no file uses.")
+@repeatable("--key", "keys", metavar="KEY", text="List the uses of this field only.")
+@flag("--unused", text="List the fields that no file uses.")
 @json_option
 @click.pass_context
 def uses(
@@ -192,7 +188,6 @@ def uses(
     keys: Sequence[str],
     *,
     unused: bool,
-    as_json: bool,
 ) -> None:
     """List the files and lines that use each field.
 
@@ -219,7 +214,7 @@ def uses(
     chosen = {*keys} or known | found.keys()
     listed = sorted(chosen - found.keys() if unused else chosen & found.keys())
     selected = {key: found.get(key, []) for key in listed}
-    if as_json:
+    if is_json():
         print_json({"fields": [_render_uses(checker, *each) for each in selected.items()]})
     elif unused:
         for key in selected:
@@ -265,13 +260,7 @@ def _render_uses(
 
 @click.command(cls=Command)
 @target_options
-@option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The file, such as recipient-fields.lock.json.",
-)
+@path_option("--out", required=True, text="The file, such as recipient-fields.lock.json.")
 def snapshot(organization: str | None, url: str | None, out: str) -> None:
     """Write the fields of all sources and their names at each integration to a file.
 

@@ -226,7 +226,7 @@ def test_a_folder_that_cannot_be_read_is_reported(
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        ("check locked/a.txt", "locked/a.txt:1:1: error: Can't read the file: Permission denied."),
+        ("check locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
         ("content check locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
         ("content check a.txt --write-baseline locked/b", "Error: Can't write locked/b: "),
         ("fields uses locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
@@ -485,6 +485,7 @@ def test_the_nearest_configuration_applies_to_each_file(write, snapshot, folder)
     write("shop/mail/a.html", "{{recipient.tier}} *|OLD|*")
     write("shop/mail/braze/b.html", "{{custom_attribute.${tier_2}}}")
     write("shop/c.html", "{{recipient.tier}}")
+    write("emails/x.png", "")
     found = [
         "shop/fields.yaml:2:3: error",
         "emails/a.html:1:1: error",
@@ -498,9 +499,12 @@ def test_the_nearest_configuration_applies_to_each_file(write, snapshot, folder)
     changed = run("check", "shop/mail/a.html", "shop/c.html", "emails/x.png").out.splitlines()
     places = [line.split(": ")[0] for line in changed]
     assert places == ["shop/mail/a.html:1:1", "shop/mail/a.html:1:20"]
-    for source in ("shop/f.json", "shop/fields.yaml", "shop/recipient-fields.toml"):
+    for source in ("shop/f.json", "shop/fields.yaml", "shop/recipient-fields.toml", "shop"):
         assert len(run("check", source).out.splitlines()) == 4
     assert len(run("check", snapshot).out.splitlines()) == 1
+    assert len(run("check", "shop/mail").out.splitlines()) == 3
+    missing = run("check", "shop/mail/a.htm").failure()
+    assert missing == "There is no file or folder shop/mail/a.htm. Correct the path."
 
 
 def test_a_configuration_names_a_baseline(write, snapshot):
