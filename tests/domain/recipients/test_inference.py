@@ -10,13 +10,12 @@ from recipient_fields.domain import (
     DecimalMark,
     Doubt,
     FieldDraft,
-    FieldId,
     FieldInference,
     ForeignForm,
     FormRows,
-    OrganizationId,
     ProposedField,
     TextFormats,
+    define_fields,
 )
 from recipient_fields.testing.examples import NOW
 
@@ -212,16 +211,12 @@ def test_a_text_in_a_column_of_numbers_is_no_choice() -> None:
 
 
 def test_columns_that_are_fields_are_left_out_and_their_keys_are_not_proposed() -> None:
-    draft = FieldDraft(name="Tier", key="level", data_type=DataType.TEXT)
-    field = draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
+    (field,) = define_fields([FieldDraft(name="Tier", key="level", data_type=DataType.TEXT)])
     inference = FieldInference(TextFormats())
     inference.add({"Tier": "gold", "Level": "1"}, 1)
     (proposed,) = inference.propose([field])
-    assert (proposed.title, proposed.draft.name, proposed.draft.key) == (
-        "Level",
-        "Level",
-        "level_2",
-    )
+    names = proposed.title, proposed.draft.name, proposed.draft.key
+    assert names == ("Level", "Level", "level_2")
     assert proposed.doubts == (Doubt.KEY,)
 
 
