@@ -33,7 +33,6 @@ from recipient_fields.domain import (
     OrganizationId,
     OrganizationNotFound,
     Role,
-    SecretToken,
     fold_case,
     require_remaining_admin,
 )
@@ -66,15 +65,11 @@ from .examples import (
 Call: TypeAlias = Callable[[AdministratorRepository, OrganizationId, AdministratorId], object]
 
 BY_ADMINISTRATOR_ID: dict[str, Call] = {
-    "get": lambda repository, organization, administrator_id: repository.get(
-        organization, administrator_id
+    "get": lambda each, ours, which: each.get(ours, which),
+    "change_role": lambda each, ours, which: each.change_role(
+        ours, which, Role.VIEWER, must_not_be_called
     ),
-    "change_role": lambda repository, organization, administrator_id: repository.change_role(
-        organization, administrator_id, Role.VIEWER, must_not_be_called
-    ),
-    "revoke": lambda repository, organization, administrator_id: repository.revoke(
-        organization, administrator_id, must_not_be_called
-    ),
+    "revoke": lambda each, ours, which: each.revoke(ours, which, must_not_be_called),
 }
 """Every method that takes an administrator's id and raises AdministratorNotFound."""
 
@@ -87,12 +82,8 @@ Removal: TypeAlias = Callable[
 ]
 
 REMOVALS: dict[str, Removal] = {
-    "demotion": lambda repository, organization, administrator_id, check: repository.change_role(
-        organization, administrator_id, Role.VIEWER, check
-    ),
-    "revocation": lambda repository, organization, administrator_id, check: repository.revoke(
-        organization, administrator_id, check
-    ),
+    "demotion": lambda each, ours, which, check: each.change_role(ours, which, Role.VIEWER, check),
+    "revocation": lambda each, ours, which, check: each.revoke(ours, which, check),
 }
 """Every method that takes the role `admin` from an administrator."""
 
@@ -190,10 +181,8 @@ class AdministratorCases(ConcurrentLoad):
         dana: Administrator,
     ) -> None:
         eve = grant(administrators, ours, f"eve@{ours}.example")
-        links = [a_link(dana, purpose=purpose) for purpose in LinkPurpose]
-        kept = a_link(eve)
-        for link in (*links, kept):
-            administrators.add_link(link)
+        links = [store_link(administrators, dana, purpose=purpose) for purpose in LinkPurpose]
+        kept = store_link(administrators, eve)
         draft = an_invitation_draft(dana.email)
         administrators.invite(theirs, draft)
         assert [administrators.find_link(each.digest, NOW) is None for each in links] == [False] * 2
@@ -252,13 +241,12 @@ class AdministratorCases(ConcurrentLoad):
         self, storage: ConsoleStorage, ours: OrganizationId, dana: Administrator
     ) -> None:
         administrators = storage.administrators
-        token = SecretToken.generate()
         store_link(administrators, dana)
-        storage.sessions.add(dana, token.digest, NOW, "")
+        session = storage.sessions.add(dana, a_digest(), NOW, "")
         assert exact(administrators.revoke(ours, dana.id, permit_change)) == exact(dana)
         assert administrators.all(ours) == ()
         assert administrators.find(dana.email) is None
-        assert storage.sessions.find(token.digest) is None
+        assert storage.sessions.find(session.digest) is None
         assert storage.sessions.all(dana.id) == ()
         again = grant(administrators, ours)
         assert again.id > dana.id
@@ -272,15 +260,14 @@ class AdministratorCases(ConcurrentLoad):
         dana: Administrator,
     ) -> None:
         administrators = storage.administrators
-        digest, link = a_digest(), a_link(dana)
         both = grant(administrators, theirs, dana.email.text, Role.VIEWER)
-        administrators.add_link(link)
-        storage.sessions.add(both, digest, NOW, "")
+        link = store_link(administrators, dana)
+        session = storage.sessions.add(both, a_digest(), NOW, "")
         assert exact(administrators.revoke(ours, dana.id, permit_change)) == exact(both)
         kept = both.without(ours)
         assert administrators.all(ours) == ()
         assert administrators.all(theirs) == (kept,)
-        assert storage.sessions.find(digest) is None
+        assert storage.sessions.find(session.digest) is None
         found = administrators.find_link(link.digest, NOW)
         assert found is not None
         assert found.administrator == kept
@@ -390,7 +377,7 @@ class AdministratorCases(ConcurrentLoad):
     ) -> None:
         one, two = (grant(administrators, ours, f"{n}@{ours}.example") for n in range(2))
         check = keep_admin(ours)
-        other_call = self.other_call(other, administrators, ours, two.id, check)
+        other_call = self._other_call(other, administrators, ours, two.id, check)
         first(administrators, ours, one.id, other_call.before(check))
         assert isinstance(other_call.result(), LastAdministrator)
         [kept] = [each for each in administrators.all(ours) if each.role_in(ours) is Role.ADMIN]
@@ -399,7 +386,7 @@ class AdministratorCases(ConcurrentLoad):
     def test_a_revocation_during_a_change_of_a_role_is_not_lost(
         self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
     ) -> None:
-        other_call = self.other_call(administrators.revoke, ours, dana.id, permit_change)
+        other_call = self._other_call(administrators.revoke, ours, dana.id, permit_change)
         check = other_call.before(permit_change)
         administrators.change_role(ours, dana.id, Role.VIEWER, check)
         assert isinstance(other_call.result(), Administrator)
@@ -492,9 +479,8 @@ class InvitationCases:
         self, storage: ConsoleStorage, theirs: OrganizationId, dana: Administrator
     ) -> None:
         administrators = storage.administrators
-        link, session = a_link(dana), SecretToken.generate()
-        administrators.add_link(link)
-        storage.sessions.add(dana, session.digest, NOW, "")
+        link = store_link(administrators, dana)
+        session = storage.sessions.add(dana, a_digest(), NOW, "")
         draft = an_invitation_draft(dana.email.text.upper())
         invited = administrators.invite(theirs, draft)
         assert invited is not None
@@ -593,10 +579,8 @@ class InvitationCases:
         administrators = storage.administrators
         eve = grant(administrators, ours, f"eve@{ours}.example")
         kept = storage.sessions.add(eve, a_digest(), NOW, "")
-        ended = SecretToken.generate()
-        link = a_link(dana)
-        storage.sessions.add(dana, ended.digest, NOW, "")
-        administrators.add_link(link)
+        ended = storage.sessions.add(dana, a_digest(), NOW, "")
+        link = store_link(administrators, dana)
         both = grant(administrators, theirs, dana.email.text, Role.VIEWER)
         assert exact(both) == exact(dana.with_role(theirs, Role.VIEWER))
         assert storage.sessions.find(ended.digest) is None
@@ -641,7 +625,7 @@ class LinkCases:
     def test_a_link_is_found_until_it_expires(
         self, administrators: AdministratorRepository, dana: Administrator, purpose: LinkPurpose
     ) -> None:
-        link = a_link(dana, purpose=purpose, expires_at=LATER)
+        link = a_link(dana, purpose=purpose)
         assert exact(administrators.add_link(link)) == exact(dana)
         expected = FoundLink(administrator=dana, purpose=purpose, expires_at=LATER)
         for at in (NOW, LATER - MILLISECOND):
@@ -664,21 +648,16 @@ class LinkCases:
         self, administrators: AdministratorRepository, ours: OrganizationId, dana: Administrator
     ) -> None:
         eve = grant(administrators, ours, f"eve@{ours}.example")
-        replaced, kept, others, new = (
-            a_link(administrator, purpose=purpose)
+        links = [
+            store_link(administrators, administrator, purpose=purpose)
             for administrator, purpose in (
                 (dana, LinkPurpose.SET_PASSWORD),
                 (dana, LinkPurpose.SIGN_IN),
                 (eve, LinkPurpose.SET_PASSWORD),
                 (dana, LinkPurpose.SET_PASSWORD),
             )
-        )
-        for link in (replaced, kept, others, new):
-            administrators.add_link(link)
-        found = [
-            administrators.find_link(link.digest, NOW) is not None
-            for link in (replaced, kept, others, new)
         ]
+        found = [administrators.find_link(link.digest, NOW) is not None for link in links]
         assert found == [False, True, True, True]
 
     def test_a_redeemed_link_stores_the_password_and_ends_all_sessions(

@@ -41,13 +41,9 @@ from .examples import (
 Call: TypeAlias = Callable[[ApiKeyRepository, OrganizationId, ApiKeyId], object]
 
 BY_KEY_ID: dict[str, Call] = {
-    "get": lambda api_keys, organization, key_id: api_keys.get(organization, key_id),
-    "update": lambda api_keys, organization, key_id: api_keys.update(
-        organization, key_id, must_not_be_called
-    ),
-    "rotate": lambda api_keys, organization, key_id: api_keys.rotate(
-        organization, key_id, must_not_be_called
-    ),
+    "get": lambda each, ours, which: each.get(ours, which),
+    "update": lambda each, ours, which: each.update(ours, which, must_not_be_called),
+    "rotate": lambda each, ours, which: each.rotate(ours, which, must_not_be_called),
 }
 """Every method that takes a key's id and raises ApiKeyNotFound."""
 

@@ -196,7 +196,7 @@ class ConcurrentLoad:
     max_wait: float = 0.1
     """Seconds that a change waits for a concurrent call."""
 
-    def other_call(self, call: Callable[..., object], *arguments: object) -> ConcurrentCall:
+    def _other_call(self, call: Callable[..., object], *arguments: object) -> ConcurrentCall:
         """Return a call of another thread, for which a change waits."""
         return ConcurrentCall(partial(call, *arguments), self.max_wait)
 
@@ -279,7 +279,7 @@ class ConcurrencyCases(ConcurrentLoad):
     ) -> None:
         field = add_field(fields, ours, a_definition())
         hiding = changing(insertable=False)
-        other_call = self.other_call(update_field, fields, ours, field.id, hiding)
+        other_call = self._other_call(update_field, fields, ours, field.id, hiding)
         update_field(fields, ours, field.id, other_call.before(renaming("Town")))
         assert isinstance(other_call.result(), RecipientField)
         after = fields.get(ours, field.id)
@@ -289,7 +289,7 @@ class ConcurrencyCases(ConcurrentLoad):
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = add_field(fields, ours, a_definition())
-        other_call = self.other_call(delete_field, fields, ours, field.id)
+        other_call = self._other_call(delete_field, fields, ours, field.id)
         change = other_call.before(renaming("Town"))
         updated = attempt(partial(update_field, fields, ours, field.id, change))
         assert other_call.result() is None
@@ -300,7 +300,7 @@ class ConcurrencyCases(ConcurrentLoad):
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         field = add_field(fields, ours, a_definition())
-        other_call = self.other_call(update_field, fields, ours, field.id, renaming("Town"))
+        other_call = self._other_call(update_field, fields, ours, field.id, renaming("Town"))
         check = other_call.before(reject_changed)
         deleted = attempt(partial(delete_field, fields, ours, field.id, check))
         changed = other_call.result()

@@ -19,16 +19,15 @@ from recipient_fields.application import (
 from recipient_fields.domain import (
     Administrator,
     HistoryRecord,
-    IntegrationId,
     LinkNotValid,
     OrganizationId,
     SignedInAdministrator,
 )
+from recipient_fields.domain.integrations import Integration
 
 from .assertions import retry_slow_call
 from .concurrency import increment, race
 from .examples import (
-    AUTHOR,
     LATER,
     NOW,
     a_definition,
@@ -202,19 +201,12 @@ class StorageDurabilityContract:
             ours = one.organizations.add("ACME", NOW).id
             first, second = (one.integrations.add(ours, an_integration_draft()) for _ in range(2))
 
-            def sync(storage: IntegrationStorage, integration_id: IntegrationId) -> None:
+            def sync(storage: IntegrationStorage, integration: Integration) -> None:
                 for number in range(self.rounds):
                     report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
-                    retry_slow_call(
-                        storage.integrations.sync,
-                        ours,
-                        integration_id,
-                        report,
-                        author=AUTHOR,
-                        at=LATER,
-                    )
+                    retry_slow_call(run_sync, storage.integrations, integration, report)
 
-            runs = partial(sync, one, first.id), partial(sync, other, second.id)
+            runs = partial(sync, one, first), partial(sync, other, second)
             assert race(*runs) == [None, None]
             stored = [(f.origin.integration_id, f.name) for f in one.fields.all(ours).fields]
             last = ("CITY", f"ZIP{(self.rounds - 1) % 3}")

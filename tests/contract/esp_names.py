@@ -351,7 +351,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         """The other call sets the same name, before or after."""
         city = add_field(fields, ours, a_definition("city"))
-        other_call = self.other_call(
+        other_call = self._other_call(
             integrations.change_names,
             ours,
             connected.id,
@@ -494,7 +494,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         city = add_field(fields, ours, a_definition("city"))
         change = partial(integrations.change_names, ours, connected.id)
-        other_call = self.other_call(change, partial(set_names, changes={"city": _TIER}))
+        other_call = self._other_call(change, partial(set_names, changes={"city": _TIER}))
         planner = other_call.before(partial(set_names, changes={"tier": _TIER}))
         outcomes = attempt(partial(change, planner)), other_call.result()
         assert_one_succeeded(outcomes, Integration, InvalidNames)
@@ -510,7 +510,7 @@ class EspNameCases(ConcurrentLoad):
         tier: RecipientField,
     ) -> None:
         names = naming({tier.id: _TIER})
-        other_call = self.other_call(integrations.change_names, ours, connected.id, names)
+        other_call = self._other_call(integrations.change_names, ours, connected.id, names)
         before = fields.all(ours)
         planner = other_call.after(reporting(an_esp_field("CITY")))
         run_sync(integrations, connected, planner)

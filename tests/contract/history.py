@@ -51,6 +51,7 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     sync_channel,
 )
+from recipient_fields.domain.integrations import Integration
 
 from .assertions import assert_published_page, exact, recording, retry_slow_call
 from .concurrency import ConcurrentLoad, race
@@ -432,23 +433,14 @@ class PastCatalogCases:
         theirs: OrganizationId,
     ) -> None:
         """With a sync and the deletion of an integration, if the storage has integrations."""
-        sync: tuple[Callable[[], object], ...] = ()
-        deletion: tuple[Callable[[], object], ...] = ()
+        sync: list[Callable[[], object]] = []
+        deletion: list[Callable[[], object]] = []
         if isinstance(storage, IntegrationStorage):
             integration = storage.integrations.add(ours, an_integration_draft())
             report = reporting(an_esp_field("A"), an_esp_field("B"))
-            next_day = LATER + timedelta(days=1)
-            sync = (partial(run_sync, storage.integrations, integration, report),)
-            deletion = (
-                partial(
-                    storage.integrations.delete,
-                    ours,
-                    integration.id,
-                    permit_integration,
-                    author=AUTHOR,
-                    at=next_day,
-                ),
-            )
+            sync.append(partial(run_sync, storage.integrations, integration, report))
+            delete = partial(storage.integrations.delete, ours, integration.id, permit_integration)
+            deletion.append(partial(delete, author=AUTHOR, at=LATER + timedelta(days=1)))
         city = a_definition("city")
         calls: tuple[Callable[[], object], ...] = (
             lambda: add_field(fields, ours, city),
@@ -576,18 +568,11 @@ class FollowerCases(ConcurrentLoad):
             finally:
                 working[writer].set()
 
-        def sync(integrations: IntegrationRepository, integration_id: IntegrationId) -> None:
+        def sync(integrations: IntegrationRepository, integration: Integration) -> None:
             try:
                 for number in range(self.rounds // 4):
                     report = [an_esp_field("CITY", label=f"{number}"), an_esp_field(f"N{number}")]
-                    retry_slow_call(
-                        integrations.sync,
-                        ours,
-                        integration_id,
-                        reporting(*report),
-                        author=AUTHOR,
-                        at=LATER,
-                    )
+                    retry_slow_call(run_sync, integrations, integration, reporting(*report))
             finally:
                 working[7].set()
 
@@ -606,7 +591,7 @@ class FollowerCases(ConcurrentLoad):
         writers = [partial(write, writer) for writer in range(8)]
         if isinstance(storage, IntegrationStorage):
             integration = storage.integrations.add(ours, an_integration_draft())
-            writers[7] = partial(sync, storage.integrations, integration.id)
+            writers[7] = partial(sync, storage.integrations, integration)
         *written, one, other = race(*writers, partial(follow, 3), partial(follow, 1_000))
         assert written == [None] * 8
         assert one == other

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from attrs import evolve
@@ -94,7 +94,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        other_call = self.other_call(api_keys.record_use, ours, key.id, LATER)
+        other_call = self._other_call(api_keys.record_use, ours, key.id, LATER)
         api_keys.update(ours, key.id, other_call.before(lambda found: found.revoked(LATER)))
         assert other_call.result() is None
         assert_found(api_keys, evolve(key, last_used_at=LATER, revoked_at=LATER))
@@ -145,7 +145,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
         plain = PlainKey.generate()
-        other_call = self.other_call(storage.organizations.delete, ours, permit_organization)
+        other_call = self._other_call(storage.organizations.delete, ours, permit_organization)
         succession = other_call.before(rotation(plain))
         rotated = attempt(lambda: storage.api_keys.rotate(ours, key.id, succession))
         assert isinstance(rotated, tuple | ApiKeyNotFound | OrganizationNotFound)
@@ -258,7 +258,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        other_call = self.other_call(add_field, fields, ours, a_definition("city"))
+        other_call = self._other_call(add_field, fields, ours, a_definition("city"))
         planner = other_call.after(reporting(an_esp_field("CITY")))
         run_sync(integrations, integration, planner)
         outcome = other_call.result()
@@ -273,7 +273,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
         report = reporting(an_esp_field("CITY"))
-        other_call = self.other_call(run_sync, integrations, integration, report)
+        other_call = self._other_call(run_sync, integrations, integration, report)
         checked: list[tuple[RecipientField, ...]] = []
         check = other_call.before(checked.append)
         removed = delete_integration(integrations, integration, check)
@@ -287,7 +287,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        other_call = self.other_call(delete_integration, integrations, integration)
+        other_call = self._other_call(delete_integration, integrations, integration)
         planner = other_call.before(reporting(an_esp_field("CITY")))
         synced = attempt(lambda: run_sync(integrations, integration, planner))
         assert type(synced) in {SyncPlan, IntegrationNotFound}
@@ -299,7 +299,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        other_call = self.other_call(integrations.rename, ours, integration.id, "Other")
+        other_call = self._other_call(integrations.rename, ours, integration.id, "Other")
         run_sync(integrations, integration, other_call.before(reporting()))
         assert isinstance(other_call.result(), Integration)
         expected = evolve(integration, name="Other", last_synced_at=LATER)
@@ -312,13 +312,11 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         overtaking: list[ConcurrentCall] = []
         planned: list[SyncPlan] = []
 
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
+        def planner(*arguments: Any) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
-            overtaking.append(self.other_call(add_field, fields, ours, definition))
+            overtaking.append(self._other_call(add_field, fields, ours, definition))
             overtaking[-1].start()
-            planned.append(reporting(an_esp_field("CITY"))(found, catalog, others))
+            planned.append(reporting(an_esp_field("CITY"))(*arguments))
             return planned[-1]
 
         plan = run_sync(integrations, integration, planner)
@@ -332,7 +330,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, storage: IntegrationStorage, ours: OrganizationId
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
-        other_call = self.other_call(storage.organizations.delete, ours, permit_organization)
+        other_call = self._other_call(storage.organizations.delete, ours, permit_organization)
         planner = other_call.before(reporting(an_esp_field("CITY")))
         synced = attempt(lambda: run_sync(storage.integrations, integration, planner))
         assert isinstance(synced, SyncPlan | IntegrationNotFound | OrganizationNotFound)

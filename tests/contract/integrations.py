@@ -48,20 +48,14 @@ from .fields import REFUSALS
 Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda repository, organization, integration_id: repository.get(
-        organization, integration_id
+    "get": lambda each, ours, which: each.get(ours, which),
+    "rename": lambda each, ours, which: each.rename(ours, which, ""),
+    "change_names": lambda each, ours, which: each.change_names(ours, which, must_not_be_called),
+    "delete": lambda each, ours, which: each.delete(
+        ours, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
-    "rename": lambda repository, organization, integration_id: repository.rename(
-        organization, integration_id, ""
-    ),
-    "change_names": lambda repository, organization, integration_id: repository.change_names(
-        organization, integration_id, must_not_be_called
-    ),
-    "delete": lambda repository, organization, integration_id: repository.delete(
-        organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
-    ),
-    "sync": lambda repository, organization, integration_id: repository.sync(
-        organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
+    "sync": lambda each, ours, which: each.sync(
+        ours, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with the ids of an organization and of an integration."""

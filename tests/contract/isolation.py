@@ -33,12 +33,12 @@ from .field_changes import add_field, delete_field, update_field
 Call: TypeAlias = Callable[[FieldRepository, OrganizationId, FieldReference], object]
 
 BY_REFERENCE: dict[str, Call] = {
-    "get": lambda fields, organization, reference: fields.get(organization, reference),
-    "update": lambda fields, organization, reference: update_field(
-        fields, organization, reference, must_not_be_called
+    "get": lambda fields, ours, reference: fields.get(ours, reference),
+    "update": lambda fields, ours, reference: update_field(
+        fields, ours, reference, must_not_be_called
     ),
-    "delete": lambda fields, organization, reference: delete_field(
-        fields, organization, reference, must_not_be_called
+    "delete": lambda fields, ours, reference: delete_field(
+        fields, ours, reference, must_not_be_called
     ),
 }
 """Every method with a reference to a field."""

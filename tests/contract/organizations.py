@@ -30,9 +30,7 @@ from recipient_fields.domain import (
 
 from .assertions import exact, raises, raising
 from .examples import (
-    AUTHOR,
     INSTANTS,
-    LATER,
     LINES,
     NEVER_ASSIGNED,
     NOW,
@@ -47,6 +45,7 @@ from .examples import (
     must_not_be_called,
     permit_organization,
     reporting,
+    run_sync,
 )
 from .field_changes import add_field
 from .fields import REFUSALS
@@ -55,11 +54,9 @@ Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
 Read: TypeAlias = Callable[[OrganizationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda repository, organization_id: repository.get(organization_id),
-    "rename": lambda repository, organization_id: repository.rename(organization_id, "Other"),
-    "delete": lambda repository, organization_id: repository.delete(
-        organization_id, must_not_be_called
-    ),
+    "get": lambda each, ours: each.get(ours),
+    "rename": lambda each, ours: each.rename(ours, "Other"),
+    "delete": lambda each, ours: each.delete(ours, must_not_be_called),
 }
 """Every method that takes an organization's id."""
 
@@ -81,9 +78,8 @@ class OrganizationCases:
                 storage.integrations.add(ours, an_integration_draft())
             revoked = storage.api_keys.all(ours)[0].id
             storage.api_keys.update(ours, revoked, lambda key: key.revoked(NOW))
-            synced = storage.integrations.all(ours)[0].id
-            report = reporting(an_esp_field("ZIP"))
-            storage.integrations.sync(ours, synced, report, author=AUTHOR, at=LATER)
+            synced = storage.integrations.all(ours)[0]
+            run_sync(storage.integrations, synced, reporting(an_esp_field("ZIP")))
             full = evolve(full, fields=3, api_keys=2, integrations=2)
         if isinstance(storage, ConsoleStorage):
             for name in ("dana", "eve"):

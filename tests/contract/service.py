@@ -90,45 +90,35 @@ WrongValues: TypeAlias = tuple[DataType, list[object], list[tuple[str, tuple[obj
 _CITY = FieldKey("city")
 
 OF_AN_ORGANIZATION: dict[str, Call] = {
-    "list": lambda service, organization: service.list_fields(organization),
-    "publish": lambda service, organization: service.publish_fields(organization),
-    "find": lambda service, organization: service.find_fields(organization, FieldQuery(limit=1)),
-    "create": lambda service, organization: service.create_field(organization, a_draft()),
-    "list changes": lambda service, organization: service.list_changes(
-        organization, HistoryQuery(limit=1)
+    "list": lambda service, ours: service.list_fields(ours),
+    "publish": lambda service, ours: service.publish_fields(ours),
+    "find": lambda service, ours: service.find_fields(ours, FieldQuery(limit=1)),
+    "create": lambda service, ours: service.create_field(ours, a_draft()),
+    "list changes": lambda service, ours: service.list_changes(ours, HistoryQuery(limit=1)),
+    "list as of": lambda service, ours: service.list_fields_as_of(ours, LATER),
+    "replace or create": lambda service, ours: service.replace_or_create_field(ours, a_draft()),
+    "apply batch": lambda service, ours: service.apply_batch(
+        ours, Batch((CreateField(a_draft()),))
     ),
-    "list as of": lambda service, organization: service.list_fields_as_of(organization, LATER),
-    "replace or create": lambda service, organization: service.replace_or_create_field(
-        organization, a_draft()
+    "apply batch minimally": lambda service, ours: service.apply_batch_minimally(
+        ours, Batch((CreateField(a_draft()),))
     ),
-    "apply batch": lambda service, organization: service.apply_batch(
-        organization, Batch((CreateField(a_draft()),))
-    ),
-    "apply batch minimally": lambda service, organization: service.apply_batch_minimally(
-        organization, Batch((CreateField(a_draft()),))
-    ),
-    "apply an empty batch": lambda service, organization: service.apply_batch(
-        organization, Batch(())
-    ),
+    "apply an empty batch": lambda service, ours: service.apply_batch(ours, Batch(())),
 }
 """Calls that require an organization."""
 
 OF_A_FIELD: dict[str, Change] = {
-    "update": lambda service, organization, reference, precondition: service.update_field(
-        organization, reference, FieldChanges(name="Town"), precondition
+    "update": lambda service, ours, field, expected: service.update_field(
+        ours, field, FieldChanges(name="Town"), expected
     ),
-    "delete": lambda service, organization, reference, precondition: service.delete_field(
-        organization, reference, precondition
-    ),
+    "delete": lambda service, ours, field, expected: service.delete_field(ours, field, expected),
 }
 """Calls that require an API-managed field in the expected version."""
 
 READS_OF_CITY: dict[str, Call] = {
-    "get": lambda service, organization: service.get_field(organization, _CITY),
-    "list": lambda service, organization: service.list_fields(organization).fields[0],
-    "find": lambda service, organization: service.find_fields(
-        organization, FieldQuery(limit=1)
-    ).fields[0],
+    "get": lambda service, ours: service.get_field(ours, _CITY),
+    "list": lambda service, ours: service.list_fields(ours).fields[0],
+    "find": lambda service, ours: service.find_fields(ours, FieldQuery(limit=1)).fields[0],
 }
 """Calls that return the field `city`."""
 

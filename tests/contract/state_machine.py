@@ -322,12 +322,11 @@ class StorageMachine(RuleBasedStateMachine):
             missing = attempt(lambda: self.storage.fields.select(organization_id, query))
             assert isinstance(missing, OrganizationNotFound)
             return
-        page = query.select(self.storage.fields.all(organization_id))
-        assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
-        while page.next is not None:
-            query = evolve(query, after=page.next)
+        has_next = True
+        while has_next:
             page = query.select(self.storage.fields.all(organization_id))
             assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
+            query, has_next = evolve(query, after=page.next), page.next is not None
 
     @rule(
         organization_id=organizations,

@@ -288,12 +288,8 @@ class SyncCases:
         """Each read of the changes is interrupted once, until none is."""
         before, others = fields.all(ours), integrations.all(ours)
 
-        def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            others: tuple[Integration, ...],
-        ) -> SyncPlan:
-            plan = reporting(*CHANGES["does all three"])(integration, catalog, others)
+        def planner(*arguments: Any) -> SyncPlan:
+            plan = reporting(*CHANGES["does all three"])(*arguments)
             return evolve(plan, changes=interrupted(plan.changes, reads))
 
         reads = 0
@@ -348,12 +344,8 @@ class SyncCases:
         ours: OrganizationId,
         our_integration: Integration,
     ) -> None:
-        def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            others: tuple[Integration, ...],
-        ) -> SyncPlan:
-            plan = reporting(CITY, AGE)(integration, catalog, others)
+        def planner(*arguments: Any) -> SyncPlan:
+            plan = reporting(CITY, AGE)(*arguments)
             changed = evolve(plan.integration, name="Other", esp=Esp("brevo"), created_at=LATER)
             return evolve(plan, integration=changed)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from itertools import cycle
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pytest
 from attrs import evolve
@@ -67,6 +67,12 @@ from .field_changes import add_field, delete_field, update_field
 from .groups import with_console_accounts, with_history, with_integrations
 
 T = TypeVar("T")
+
+_KINDS: Final = (
+    *("organizations", "integrations", "api_keys", "fields", "history", "administrators"),
+    "esp_connections",
+)
+"""The members of a snapshot."""
 
 
 class StorageTransferContract:
@@ -223,15 +229,7 @@ class StorageTransferContract:
     ) -> None:
         _fill(source, target)
         with _snapshot(source, target) as snapshot:
-            held = Snapshot(
-                organizations=_held(snapshot.organizations),
-                integrations=_held(snapshot.integrations),
-                api_keys=_held(snapshot.api_keys),
-                fields=_held(snapshot.fields),
-                history=_held(snapshot.history),
-                administrators=_held(snapshot.administrators),
-                esp_connections=_held(snapshot.esp_connections),
-            )
+            held = Snapshot(**{each: _held(getattr(snapshot, each)) for each in _KINDS})
         _transferable(target).store_snapshot(held)
         with _transferable(target).snapshot() as snapshot:
             for copied, original in zip(_kinds(snapshot), _kinds(held), strict=True):
@@ -352,15 +350,7 @@ def _assert_new_ids_are_greater(
 
 
 def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
-    return (
-        snapshot.organizations,
-        snapshot.integrations,
-        snapshot.api_keys,
-        snapshot.fields,
-        snapshot.history,
-        snapshot.administrators,
-        snapshot.esp_connections,
-    )
+    return tuple(getattr(snapshot, each) for each in _KINDS)
 
 
 def _held(records: Records[T]) -> Records[T]:
