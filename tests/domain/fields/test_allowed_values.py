@@ -74,7 +74,7 @@ SAME_CANONICAL_FORM = [
     (NUMBER, [0, -0.0]),
     (DATETIME, ["2026-11-20T09:15:00Z", "2026-11-20T10:15:00.0+01:00"]),
 ]
-NO_TEXTS = [None, True, 5, 5.0, [], {}, b"red", UserString("red")]
+NO_TEXTS: list[Any] = [None, True, 5, 5.0, [], {}, b"red", UserString("red")]
 REJECTED_VALUES: dict[tuple[DataType, str], list[Any]] = {
     (TEXT, "type"): NO_TEXTS,
     (TEXT, "blank"): ["", " \n"],
