@@ -9,27 +9,49 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
-from attrs import frozen
+import pytest
+from attrs import Factory, frozen
 
 from recipient_fields.adapters.esp import SOURCES, Limits
 from recipient_fields.application import EspFieldSource
-from recipient_fields.domain import DataType
+from recipient_fields.domain import DataType, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, RefusedField, ReportedField
+from recipient_fields.domain.integrations import (
+    EspField,
+    EspRefused,
+    Integration,
+    RefusedField,
+    ReportedField,
+    SyncPlan,
+    SyncRun,
+)
 
-from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse
+from ...support.http_server import (
+    Handler,
+    ReceivedRequest,
+    Reply,
+    StubResponse,
+    StubServer,
+    always,
+    in_turn,
+)
 from . import descriptions
 from .descriptions import Description
 
 SECRET = "s3cret-Key-us7"
 LIST = "It holds a list of values; a recipient field holds one."
 OBJECT = "It holds an object; a recipient field holds one value."
+WITHOUT_VALUES = "No profile that was read has a value, so its type is unknown."
 ENCRYPTED = "It holds encrypted values; a recipient field holds plain ones."
 TEST_LIMITS = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_backoff=2)
+
+Serve: TypeAlias = Callable[[Handler], StubServer]
+"""A function that runs a server with a handler."""
 
 UNAUTHORIZED = StubResponse(401, b'{"error": "unauthorized"}')
 NOT_FOUND = StubResponse(404, b'{"error": "not found"}')
@@ -42,7 +64,7 @@ class Account:
     esp: Esp
     handler: Handler
     reported: tuple[ReportedField, ...]
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = Factory(lambda: {"api_key": SECRET})
     listing: str
     """The path of the list of fields."""
     name: str = ""
@@ -52,6 +74,34 @@ class Account:
         self, url: str, *, limits: Limits = TEST_LIMITS, **settings: object
     ) -> EspFieldSource:
         return SOURCES[self.esp](**{**self.settings, **settings}, url=url, limits=limits)
+
+    def listing_with(self, listing: Handler) -> Handler:
+        """Return the handler with another one for the requests for the list of fields."""
+        return lambda request: (listing if request.path == self.listing else self.handler)(request)
+
+    def listing_after(self, replies: Iterable[Reply]) -> Handler:
+        """Return the handler that sends these replies to the first requests for the list."""
+        return self.listing_with(in_turn(replies, self.handler))
+
+    def listings(self, server: StubServer) -> list[ReceivedRequest]:
+        """Return the requests for the list that the server has received."""
+        return [request for request in server.requests if request.path == self.listing]
+
+
+def refusal(source: EspFieldSource, error: type[Exception] = EspRefused) -> str:
+    """Return the message of the error that the source raises when its fields are read."""
+    with pytest.raises(error) as raised:
+        list(source.fields())
+    return str(raised.value)
+
+
+def synced(esp: Esp, reported: Sequence[ReportedField]) -> SyncPlan:
+    """Return what a first sync of these fields stores."""
+    now = datetime.now(UTC)
+    integration = Integration(
+        id=IntegrationId(1), organization_id=OrganizationId(1), esp=esp, name="Main", created_at=now
+    )
+    return SyncRun.from_report(integration, reported, at=now).plan(integration, [])
 
 
 def field(
@@ -78,18 +128,17 @@ def unknown_type(name: str, type_name: str) -> RefusedField:
 
 
 def described(
-    description: Description, path: str, credential: tuple[str, str], list_fields: Handler
+    description: Description, header: str, credential: str, list_fields: Handler
 ) -> Handler:
-    """Return the handler of a path that requires a header with a credential.
+    """Return the handler of a request that requires a header with a credential.
 
     Like the ESP, it responds with 400 to a request that its description does not permit.
     """
-    header, value = credential
 
     def handler(request: ReceivedRequest) -> Reply:
-        if request.headers.get(header) != value:
+        if request.headers.get(header) != credential:
             return UNAUTHORIZED
-        if request.path != path or not description.names(request):
+        if not description.names(request):
             return NOT_FOUND
         wrong = list(description.violations(request))
         return StubResponse(400, json.dumps(wrong).encode()) if wrong else list_fields(request)
@@ -115,6 +164,7 @@ def named(handler: Handler, description: Description, header: str, document: obj
 
 # Mailchimp
 
+MAILCHIMP_TEXTS = ("address", "phone", "url", "imageurl", "zip")
 MERGE_FIELDS: Sequence[Mapping[str, object]] = [
     {
         "merge_id": 1,
@@ -140,7 +190,7 @@ MERGE_FIELDS: Sequence[Mapping[str, object]] = [
     {"merge_id": 7, "tag": "SIZE", "name": "Size", "type": "radio", "options": {"choices": []}},
     *(
         {"merge_id": 8 + i, "tag": f"M{i}", "name": name, "type": name, "default_value": ""}
-        for i, name in enumerate(["address", "phone", "url", "imageurl", "zip"])
+        for i, name in enumerate(MAILCHIMP_TEXTS)
     ),
 ]
 
@@ -153,8 +203,7 @@ def merge_fields(items: Sequence[Mapping[str, object]], *, max_page: int = 1_000
             {"merge_fields": page, "list_id": "a/b", "total_items": len(items)}
         )
 
-    path, credential = "/3.0/lists/a%2Fb/merge-fields", ("authorization", f"Bearer {SECRET}")
-    return described(descriptions.MAILCHIMP, path, credential, list_fields)
+    return described(descriptions.MAILCHIMP, "authorization", f"Bearer {SECRET}", list_fields)
 
 
 MAILCHIMP = Account(
@@ -176,11 +225,7 @@ MAILCHIMP = Account(
         field("SINCE", "date", "Since"),
         unknown_type("COLORS", "hologram"),
         field("SIZE", label="Size"),
-        field("M0", label="address"),
-        field("M1", label="phone"),
-        field("M2", label="url"),
-        field("M3", label="imageurl"),
-        field("M4", label="zip"),
+        *(field(f"M{i}", label=name) for i, name in enumerate(MAILCHIMP_TEXTS)),
     ),
 )
 
@@ -224,14 +269,11 @@ def custom_fields(items: Sequence[Mapping[str, Any]], *, max_page: int = 100) ->
             {"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta}
         )
 
-    return described(
-        descriptions.ACTIVECAMPAIGN, "/api/3/fields", ("api-token", SECRET), list_fields
-    )
+    return described(descriptions.ACTIVECAMPAIGN, "api-token", SECRET, list_fields)
 
 
 ACTIVECAMPAIGN = Account(
     esp=Esp("activecampaign"),
-    settings={"api_key": SECRET},
     listing="/api/3/fields",
     handler=custom_fields(CUSTOM_FIELDS, max_page=2),
     reported=(
@@ -276,13 +318,11 @@ def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Hand
         more = {"Link": link} if end < len(items) else {}
         return StubResponse.json({"message": "success", "attributes": items[start:end]}, **more)
 
-    credential = ("authorization", f"Bearer {SECRET}")
-    return described(descriptions.BRAZE, "/custom_attributes", credential, list_fields)
+    return described(descriptions.BRAZE, "authorization", f"Bearer {SECRET}", list_fields)
 
 
 BRAZE = Account(
     esp=Esp("braze"),
-    settings={"api_key": SECRET},
     listing="/custom_attributes",
     handler=attributes(ATTRIBUTES, size=3),
     reported=(
@@ -314,9 +354,8 @@ PROFILES: Sequence[Mapping[str, object] | None] = [
 def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -> Handler:
     def list_fields(request: ReceivedRequest) -> Reply:
         query = request.query
-        if query.get("sort") != "-updated" or query.get("fields[profile]") != "properties":
-            return StubResponse(400)
-        if request.headers["revision"] != "2026-07-15":
+        wanted = (query.get("sort"), query.get("fields[profile]"), request.headers["revision"])
+        if wanted != ("-updated", "properties", "2026-07-15"):
             return StubResponse(400)
         start = int(query.get("page[cursor]", "0"))
         end = start + min(size, int(query["page[size]"]))
@@ -330,36 +369,24 @@ def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -
             {"data": data, "links": {"self": request.target, "next": next_link}}
         )
 
-    credential = ("authorization", f"Klaviyo-API-Key {SECRET}")
-    return described(descriptions.KLAVIYO, "/api/profiles", credential, list_fields)
+    credential = f"Klaviyo-API-Key {SECRET}"
+    return described(descriptions.KLAVIYO, "authorization", credential, list_fields)
 
 
-STANDARD = (
-    field("first_name", label="First name", standard=True),
-    field("last_name", label="Last name", standard=True),
-    field("full_name", label="Full name", standard=True),
-    field("email", label="Email", standard=True),
-    field("phone_number", label="Phone number", standard=True),
-    field("organization", label="Organization", standard=True),
+STANDARD = tuple(
+    field(label.lower().replace(" ", "_"), label=label, standard=True)
+    for label in ("First name", "Last name", "Full name", "Email", "Phone number", "Organization")
 )
+KLAVIYO_ATTRIBUTES = {"contact_information": {"organization_name": "Acme Outdoor"}}
 KLAVIYO = Account(
     esp=Esp("klaviyo"),
-    settings={"api_key": SECRET},
     listing="/api/profiles",
     name="Acme Outdoor (AbC123)",
     handler=named(
         profiles(PROFILES, size=2),
         descriptions.KLAVIYO_ACCOUNTS,
         f"Klaviyo-API-Key {SECRET}",
-        {
-            "data": [
-                {
-                    "type": "account",
-                    "id": "AbC123",
-                    "attributes": {"contact_information": {"organization_name": "Acme Outdoor"}},
-                }
-            ]
-        },
+        {"data": [{"type": "account", "id": "AbC123", "attributes": KLAVIYO_ATTRIBUTES}]},
     ),
     reported=(
         *STANDARD,
@@ -367,7 +394,7 @@ KLAVIYO = Account(
         field("points", "number"),
         field("vip", "boolean"),
         field("$source", "number"),
-        RefusedField("empty", "No profile that was read has a value, so its type is unknown."),
+        RefusedField("empty", WITHOUT_VALUES),
         field("born", "date"),
         RefusedField("colors", LIST),
         field("mixed"),
@@ -380,75 +407,39 @@ KLAVIYO = Account(
 
 # HubSpot
 
+
+def contact_property(
+    name: str, label: str, type_name: str, field_type: str, **others: object
+) -> Mapping[str, Any]:
+    return {"name": name, "label": label, "type": type_name, "fieldType": field_type, **others}
+
+
+YES_NO = [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}]
+TIERS = [
+    {"label": "Gold", "value": "gold", "displayOrder": 0, "hidden": False},
+    {"label": "Lead", "value": "lead", "displayOrder": 1, "hidden": True},
+]
+SIZES = [{"label": "S", "value": "s", "description": None, "displayOrder": -1}]
+UNUSED = {"calculated": None, "modificationMetadata": {"archivable": True}}
+HUBSPOT_TEXTS = ("calculation_equation", "file", "html", "textarea")
 PROPERTIES: Sequence[Mapping[str, Any]] = [
-    {"name": "city", "label": "City", "type": "string", "fieldType": "text", "options": []},
-    {
-        "name": "tier",
-        "label": "Loyalty tier",
-        "type": "enumeration",
-        "fieldType": "select",
-        "options": [
-            {"label": "Gold", "value": "gold", "displayOrder": 0, "hidden": False},
-            {"label": "Lead", "value": "lead", "displayOrder": 1, "hidden": True},
-        ],
-        "hidden": False,
-    },
-    {
-        "name": "colors",
-        "label": "Colors",
-        "type": "enumeration",
-        "fieldType": "checkbox",
-        "options": [{"label": "Red", "value": "red"}],
-    },
-    {
-        "name": "vip",
-        "label": "VIP",
-        "type": "bool",
-        "fieldType": "booleancheckbox",
-        "options": [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}],
-    },
-    {
-        "name": "owner",
-        "label": "Owner",
-        "type": "enumeration",
-        "fieldType": "select",
-        "options": [],
-    },
-    {"name": "hs_secret", "label": "Secret", "type": "string", "fieldType": "text", "hidden": True},
-    {"name": "gone", "label": "Gone", "type": "string", "fieldType": "text", "archived": True},
-    {"name": "born", "label": "Born", "type": "date", "fieldType": "date", "calculated": True},
-    {"name": "seen", "label": "Seen", "type": "datetime", "fieldType": "date"},
-    {"name": "phone", "label": "Phone", "type": "phone_number", "fieldType": "phonenumber"},
-    {"name": "blob", "label": "Blob", "type": "json", "fieldType": "text"},
-    {"name": "score", "label": "Score", "type": "number", "fieldType": "number"},
-    {"name": "spot", "label": "Spot", "type": "object_coordinates", "fieldType": "text"},
-    {
-        "name": "subscribed",
-        "label": "Subscribed",
-        "type": "enumeration",
-        "fieldType": "booleancheckbox",
-        "options": [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}],
-    },
-    *(
-        {"name": kind, "label": kind, "type": "string", "fieldType": kind, "options": []}
-        for kind in ("calculation_equation", "file", "html", "textarea")
-    ),
-    {
-        "name": "size",
-        "label": "Size",
-        "type": "enumeration",
-        "fieldType": "radio",
-        "options": [{"label": "S", "value": "s", "description": None, "displayOrder": -1}],
-        "calculated": None,
-        "modificationMetadata": {"archivable": True},
-    },
-    {
-        "name": "passport",
-        "label": "Passport",
-        "type": "string",
-        "fieldType": "text",
-        "dataSensitivity": "sensitive",
-    },
+    contact_property("city", "City", "string", "text", options=[]),
+    contact_property("tier", "Loyalty tier", "enumeration", "select", options=TIERS, hidden=False),
+    contact_property("colors", "Colors", "enumeration", "checkbox", options=[{"value": "red"}]),
+    contact_property("vip", "VIP", "bool", "booleancheckbox", options=YES_NO),
+    contact_property("owner", "Owner", "enumeration", "select", options=[]),
+    contact_property("hs_secret", "Secret", "string", "text", hidden=True),
+    contact_property("gone", "Gone", "string", "text", archived=True),
+    contact_property("born", "Born", "date", "date", calculated=True),
+    contact_property("seen", "Seen", "datetime", "date"),
+    contact_property("phone", "Phone", "phone_number", "phonenumber"),
+    contact_property("blob", "Blob", "json", "text"),
+    contact_property("score", "Score", "number", "number"),
+    contact_property("spot", "Spot", "object_coordinates", "text"),
+    contact_property("subscribed", "Subscribed", "enumeration", "booleancheckbox", options=YES_NO),
+    *(contact_property(kind, kind, "string", kind, options=[]) for kind in HUBSPOT_TEXTS),
+    contact_property("size", "Size", "enumeration", "radio", options=SIZES, **UNUSED),
+    contact_property("passport", "Passport", "string", "text", dataSensitivity="sensitive"),
 ]
 
 
@@ -471,12 +462,7 @@ HUBSPOT = Account(
     listing="/crm/v3/properties/contacts",
     name="123456",
     handler=named(
-        described(
-            descriptions.HUBSPOT,
-            "/crm/v3/properties/contacts",
-            ("authorization", f"Bearer {SECRET}"),
-            contact_properties,
-        ),
+        described(descriptions.HUBSPOT, "authorization", f"Bearer {SECRET}", contact_properties),
         descriptions.HUBSPOT_DETAILS,
         f"Bearer {SECRET}",
         {"portalId": 123456, "accountType": "STANDARD", "uiDomain": "app.hubspot.com"},
@@ -494,10 +480,7 @@ HUBSPOT = Account(
         field("score", "number", "Score"),
         unknown_type("spot", "object_coordinates"),
         field("subscribed", "boolean", "Subscribed"),
-        field("calculation_equation", label="calculation_equation"),
-        field("file", label="file"),
-        field("html", label="html"),
-        field("textarea", label="textarea"),
+        *(field(kind, label=kind) for kind in HUBSPOT_TEXTS),
         field("size", label="Size", allowed_values=["s"]),
     ),
 )
@@ -523,29 +506,24 @@ def definitions(items: Sequence[Mapping[str, object]], *, size: int) -> Handler:
     def list_fields(request: ReceivedRequest) -> Reply:
         start = int(request.query.get("page", "0"))
         end = start + size
-        url = f"https://api.sendgrid.com{SENDGRID.listing}"
+        url = f"https://api.sendgrid.com{request.path}"
         metadata = {"self": f"{url}?page={start}", "count": len(items)}
         if end < len(items):
             metadata["next"] = f"{url}?page={end}"
+        custom = items[start:end]
         return StubResponse.json(
-            {
-                "custom_fields": items[start:end],
-                "reserved_fields": RESERVED,
-                "_metadata": metadata,
-            }
+            {"custom_fields": custom, "reserved_fields": RESERVED, "_metadata": metadata}
         )
 
-    credential = ("authorization", f"Bearer {SECRET}")
-    return described(descriptions.SENDGRID, SENDGRID.listing, credential, list_fields)
+    return described(descriptions.SENDGRID, "authorization", f"Bearer {SECRET}", list_fields)
 
 
 SENDGRID = Account(
     esp=Esp("sendgrid"),
-    settings={"api_key": SECRET},
     listing="/v3/marketing/field_definitions",
     name="acme-outdoor",
     handler=named(
-        lambda request: definitions(DEFINED, size=2)(request),
+        definitions(DEFINED, size=2),
         descriptions.SENDGRID_USERNAME,
         f"Bearer {SECRET}",
         {"username": "acme-outdoor", "user_id": 1},
@@ -585,13 +563,12 @@ FIELDS = {
 
 ITERABLE = Account(
     esp=Esp("iterable"),
-    settings={"api_key": SECRET},
     listing="/api/users/getFields",
     handler=described(
         descriptions.ITERABLE,
-        "/api/users/getFields",
-        ("api-key", SECRET),
-        lambda _: StubResponse.json({"fields": FIELDS, "later": None}),
+        "api-key",
+        SECRET,
+        always(StubResponse.json({"fields": FIELDS, "later": None})),
     ),
     reported=(
         field("email"),
@@ -603,14 +580,12 @@ ITERABLE = Account(
         field("address.city"),
         field("address.Zip Code"),
         RefusedField("place", OBJECT),
-        RefusedField("orders", LIST),
-        RefusedField("orders.total", LIST),
-        RefusedField("orders.items.sku", LIST),
+        *(RefusedField(name, LIST) for name in ("orders", "orders.total", "orders.items.sku")),
         field("ordersTotal", "number"),
-        RefusedField("emailListIds", LIST),
-        RefusedField("devices", LIST),
-        RefusedField("devices.token", LIST),
-        RefusedField("tags", LIST),
+        *(
+            RefusedField(name, LIST)
+            for name in ("emailListIds", "devices", "devices.token", "tags")
+        ),
     ),
 )
 
@@ -654,15 +629,14 @@ CONTACT_ATTRIBUTES: Sequence[Mapping[str, object]] = [
 
 BREVO = Account(
     esp=Esp("brevo"),
-    settings={"api_key": SECRET},
     listing="/v3/contacts/attributes",
     name="Acme Outdoor (5f1e)",
     handler=named(
         described(
             descriptions.BREVO,
-            "/v3/contacts/attributes",
-            ("api-key", SECRET),
-            lambda _: StubResponse.json({"attributes": CONTACT_ATTRIBUTES}),
+            "api-key",
+            SECRET,
+            always(StubResponse.json({"attributes": CONTACT_ATTRIBUTES})),
         ),
         descriptions.BREVO_ACCOUNT,
         SECRET,
@@ -749,8 +723,7 @@ def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Ha
             if [*descriptions.SALESFORCE_TOKEN.violations(request)]:
                 return StubResponse(400)
             form = json.loads(request.body)
-            credentials = {"client_id": "me", "client_secret": SECRET}
-            if credentials.items() <= form.items() and form["grant_type"] == "client_credentials":
+            if (form["client_id"], form["client_secret"]) == ("me", SECRET):
                 return StubResponse.json(
                     {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 1079}
                 )
