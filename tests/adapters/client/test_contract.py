@@ -46,20 +46,13 @@ def in_process() -> Implementation:
 @pytest.fixture(scope="module")
 def client_on_memory() -> Iterator[Implementation]:
     storage = MemoryStorage()
-    with client_of(
-        application(storage, service_on(storage)), Keyring(storage), RetryPolicy()
-    ) as client:
+    with client_on(storage) as client:
         yield Implementation(storage, client)
 
 
 @pytest.fixture(scope="module")
 def client_on_postgres(shared_database: str) -> Iterator[Implementation]:
-    with (
-        closing(PostgresStorage(shared_database)) as storage,
-        client_of(
-            application(storage, service_on(storage)), Keyring(storage), RetryPolicy()
-        ) as client,
-    ):
+    with closing(PostgresStorage(shared_database)) as storage, client_on(storage) as client:
         yield Implementation(storage, client)
 
 
