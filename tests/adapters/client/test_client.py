@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from wsgiref.types import WSGIEnvironment
@@ -42,10 +43,10 @@ from recipient_fields.domain import (
     UpdateField,
 )
 from recipient_fields.domain.integrations import EspField
+from recipient_fields.testing.examples import NOW
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
 from ...support.http_server import StubResponse, always, stub_server
-from ..postgres.examples import NOW
 from .live_server import (
     NO_RETRIES,
     Application,
@@ -58,18 +59,19 @@ from .live_server import (
 
 CITY = FieldKey("city")
 KEY = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
+
+
+def call_of_city(call, client: RecipientFields, organization_id: OrganizationId) -> object:
+    return call(client, organization_id, CITY, UNCONDITIONAL)
+
+
 READS: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     **{name: OF_AN_ORGANIZATION[name] for name in ("list", "publish", "find")},
     "get": lambda client, organization_id: client.get_field(organization_id, CITY),
 }
 WRITES: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     **{name: OF_AN_ORGANIZATION[name] for name in ("create", "replace or create", "apply batch")},
-    "update": lambda client, organization_id: OF_A_FIELD["update"](
-        client, organization_id, CITY, UNCONDITIONAL
-    ),
-    "delete": lambda client, organization_id: OF_A_FIELD["delete"](
-        client, organization_id, CITY, UNCONDITIONAL
-    ),
+    **{name: partial(call_of_city, OF_A_FIELD[name]) for name in ("update", "delete")},
 }
 CALLS = {**READS, **WRITES}
 ABSENT = {

@@ -29,7 +29,7 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp
-from recipient_fields.testing.examples import in_pairs
+from recipient_fields.testing.examples import NOW, in_pairs
 
 from ...support.http_server import (
     HANG,
@@ -40,7 +40,6 @@ from ...support.http_server import (
     in_turn,
     stub_server,
 )
-from ..postgres.examples import NOW
 from . import live_server
 
 ORGANIZATION = OrganizationId(1)

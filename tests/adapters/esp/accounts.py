@@ -127,16 +127,19 @@ def unknown_type(name: str, type_name: str) -> RefusedField:
     return RefusedField(name, f"Its type {type_name!r} is unknown.")
 
 
-def described(
-    description: Description, header: str, credential: str, list_fields: Handler
-) -> Handler:
-    """Return the handler of a request that requires a header with a credential.
+Credential: TypeAlias = tuple[str, str]
+"""The name and the value of a header."""
+
+
+def described(description: Description, credential: Credential, list_fields: Handler) -> Handler:
+    """Return the handler of a request that requires a credential.
 
     Like the ESP, it responds with 400 to a request that its description does not permit.
     """
 
     def handler(request: ReceivedRequest) -> Reply:
-        if request.headers.get(header) != credential:
+        header, value = credential
+        if request.headers.get(header) != value:
             return UNAUTHORIZED
         if not description.names(request):
             return NOT_FOUND
@@ -146,50 +149,39 @@ def described(
     return handler
 
 
-def named(handler: Handler, description: Description, header: str, document: object) -> Handler:
-    """Return a handler that also describes the account, if the header has the credential."""
-
-    def respond(request: ReceivedRequest) -> Reply:
-        if not description.names(request):
-            return handler(request)
-        if header not in request.headers.values():
-            return UNAUTHORIZED
-        wrong = list(description.violations(request))
-        if wrong:
-            return StubResponse(400, json.dumps(wrong).encode())
-        return StubResponse.json(document)
-
-    return respond
+def named(
+    handler: Handler, description: Description, credential: Credential, document: object
+) -> Handler:
+    """Return a handler that also describes the account."""
+    account = described(description, credential, always(StubResponse.json(document)))
+    return lambda request: (account if description.names(request) else handler)(request)
 
 
 # Mailchimp
 
+
+BEARER = ("authorization", f"Bearer {SECRET}")
+
+
+def merge_field(
+    merge_id: int, tag: str, name: str, type_name: str, **others: object
+) -> Mapping[str, object]:
+    return {"merge_id": merge_id, "tag": tag, "name": name, "type": type_name, **others}
+
+
+TIERS = {"choices": ["gold", "silver"]}
+UNREAD = {"options": {"size": 25}, "help_text": "", "display_order": 2}
 MAILCHIMP_TEXTS = ("address", "phone", "url", "imageurl", "zip")
 MERGE_FIELDS: Sequence[Mapping[str, object]] = [
-    {
-        "merge_id": 1,
-        "tag": "FNAME",
-        "name": "First Name",
-        "type": "text",
-        "default_value": "there",
-        "options": {"size": 25},
-        "help_text": "",
-        "display_order": 2,
-    },
-    {
-        "merge_id": 2,
-        "tag": "TIER",
-        "name": "Loyalty tier",
-        "type": "dropdown",
-        "options": {"choices": ["gold", "silver"]},
-    },
-    {"merge_id": 3, "tag": "POINTS", "name": "Points", "type": "number"},
-    {"merge_id": 4, "tag": "BDAY", "name": "Birthday", "type": "birthday", "options": {}},
-    {"merge_id": 5, "tag": "SINCE", "name": "Since", "type": "date", "options": None},
-    {"merge_id": 6, "tag": "COLORS", "name": "Colors", "type": "hologram"},
-    {"merge_id": 7, "tag": "SIZE", "name": "Size", "type": "radio", "options": {"choices": []}},
+    merge_field(1, "FNAME", "First Name", "text", default_value="there", **UNREAD),
+    merge_field(2, "TIER", "Loyalty tier", "dropdown", options=TIERS),
+    merge_field(3, "POINTS", "Points", "number"),
+    merge_field(4, "BDAY", "Birthday", "birthday", options={}),
+    merge_field(5, "SINCE", "Since", "date", options=None),
+    merge_field(6, "COLORS", "Colors", "hologram"),
+    merge_field(7, "SIZE", "Size", "radio", options={"choices": []}),
     *(
-        {"merge_id": 8 + i, "tag": f"M{i}", "name": name, "type": name, "default_value": ""}
+        merge_field(8 + i, f"M{i}", name, name, default_value="")
         for i, name in enumerate(MAILCHIMP_TEXTS)
     ),
 ]
@@ -203,7 +195,7 @@ def merge_fields(items: Sequence[Mapping[str, object]], *, max_page: int = 1_000
             {"merge_fields": page, "list_id": "a/b", "total_items": len(items)}
         )
 
-    return described(descriptions.MAILCHIMP, "authorization", f"Bearer {SECRET}", list_fields)
+    return described(descriptions.MAILCHIMP, BEARER, list_fields)
 
 
 MAILCHIMP = Account(
@@ -214,7 +206,7 @@ MAILCHIMP = Account(
     handler=named(
         merge_fields(MERGE_FIELDS, max_page=3),
         descriptions.MAILCHIMP_ROOT,
-        f"Bearer {SECRET}",
+        BEARER,
         {"account_id": "8d3a3db4", "account_name": "Acme Outdoor"},
     ),
     reported=(
@@ -269,7 +261,7 @@ def custom_fields(items: Sequence[Mapping[str, Any]], *, max_page: int = 100) ->
             {"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta}
         )
 
-    return described(descriptions.ACTIVECAMPAIGN, "api-token", SECRET, list_fields)
+    return described(descriptions.ACTIVECAMPAIGN, ("api-token", SECRET), list_fields)
 
 
 ACTIVECAMPAIGN = Account(
@@ -318,7 +310,7 @@ def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Hand
         more = {"Link": link} if end < len(items) else {}
         return StubResponse.json({"message": "success", "attributes": items[start:end]}, **more)
 
-    return described(descriptions.BRAZE, "authorization", f"Bearer {SECRET}", list_fields)
+    return described(descriptions.BRAZE, BEARER, list_fields)
 
 
 BRAZE = Account(
@@ -341,6 +333,7 @@ BRAZE = Account(
 
 # Klaviyo
 
+KLAVIYO_KEY = ("authorization", f"Klaviyo-API-Key {SECRET}")
 PROFILES: Sequence[Mapping[str, object] | None] = [
     None,
     {"Loyalty Tier": "gold", "points": 5, "vip": True, "$source": -6, "empty": None},
@@ -369,8 +362,7 @@ def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -
             {"data": data, "links": {"self": request.target, "next": next_link}}
         )
 
-    credential = f"Klaviyo-API-Key {SECRET}"
-    return described(descriptions.KLAVIYO, "authorization", credential, list_fields)
+    return described(descriptions.KLAVIYO, KLAVIYO_KEY, list_fields)
 
 
 STANDARD = tuple(
@@ -385,7 +377,7 @@ KLAVIYO = Account(
     handler=named(
         profiles(PROFILES, size=2),
         descriptions.KLAVIYO_ACCOUNTS,
-        f"Klaviyo-API-Key {SECRET}",
+        KLAVIYO_KEY,
         {"data": [{"type": "account", "id": "AbC123", "attributes": KLAVIYO_ATTRIBUTES}]},
     ),
     reported=(
@@ -414,8 +406,9 @@ def contact_property(
     return {"name": name, "label": label, "type": type_name, "fieldType": field_type, **others}
 
 
+RED = [{"label": "Red", "value": "red"}]
 YES_NO = [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}]
-TIERS = [
+LEVELS = [
     {"label": "Gold", "value": "gold", "displayOrder": 0, "hidden": False},
     {"label": "Lead", "value": "lead", "displayOrder": 1, "hidden": True},
 ]
@@ -424,8 +417,8 @@ UNUSED = {"calculated": None, "modificationMetadata": {"archivable": True}}
 HUBSPOT_TEXTS = ("calculation_equation", "file", "html", "textarea")
 PROPERTIES: Sequence[Mapping[str, Any]] = [
     contact_property("city", "City", "string", "text", options=[]),
-    contact_property("tier", "Loyalty tier", "enumeration", "select", options=TIERS, hidden=False),
-    contact_property("colors", "Colors", "enumeration", "checkbox", options=[{"value": "red"}]),
+    contact_property("tier", "Loyalty tier", "enumeration", "select", options=LEVELS, hidden=False),
+    contact_property("colors", "Colors", "enumeration", "checkbox", options=RED),
     contact_property("vip", "VIP", "bool", "booleancheckbox", options=YES_NO),
     contact_property("owner", "Owner", "enumeration", "select", options=[]),
     contact_property("hs_secret", "Secret", "string", "text", hidden=True),
@@ -462,9 +455,9 @@ HUBSPOT = Account(
     listing="/crm/v3/properties/contacts",
     name="123456",
     handler=named(
-        described(descriptions.HUBSPOT, "authorization", f"Bearer {SECRET}", contact_properties),
+        described(descriptions.HUBSPOT, BEARER, contact_properties),
         descriptions.HUBSPOT_DETAILS,
-        f"Bearer {SECRET}",
+        BEARER,
         {"portalId": 123456, "accountType": "STANDARD", "uiDomain": "app.hubspot.com"},
     ),
     reported=(
@@ -515,7 +508,7 @@ def definitions(items: Sequence[Mapping[str, object]], *, size: int) -> Handler:
             {"custom_fields": custom, "reserved_fields": RESERVED, "_metadata": metadata}
         )
 
-    return described(descriptions.SENDGRID, "authorization", f"Bearer {SECRET}", list_fields)
+    return described(descriptions.SENDGRID, BEARER, list_fields)
 
 
 SENDGRID = Account(
@@ -525,7 +518,7 @@ SENDGRID = Account(
     handler=named(
         definitions(DEFINED, size=2),
         descriptions.SENDGRID_USERNAME,
-        f"Bearer {SECRET}",
+        BEARER,
         {"username": "acme-outdoor", "user_id": 1},
     ),
     reported=(
@@ -566,8 +559,7 @@ ITERABLE = Account(
     listing="/api/users/getFields",
     handler=described(
         descriptions.ITERABLE,
-        "api-key",
-        SECRET,
+        ("api-key", SECRET),
         always(StubResponse.json({"fields": FIELDS, "later": None})),
     ),
     reported=(
@@ -591,55 +583,42 @@ ITERABLE = Account(
 
 # Brevo
 
+
+def contact_attribute(name: str, category: str, **others: object) -> Mapping[str, object]:
+    return {"name": name, "category": category, **others}
+
+
+def categories(*choices: tuple[int, str, str]) -> list[object]:
+    return [{"value": value, "valueStr": text, "label": label} for value, text, label in choices]
+
+
+LANGUAGES = categories((0, "en", "English"), (0, "fr", "French"), (7, "007", "Bond"))
+SILVER_AND_GOLD = categories((2, "2", "silver"), (1, "1", "gold"))
+COLORS = {"multiCategoryOptions": ["red", "blue"]}
 CONTACT_ATTRIBUTES: Sequence[Mapping[str, object]] = [
-    {"name": "LASTNAME", "category": "normal", "type": "text"},
-    {"name": "POINTS", "category": "normal", "type": "float"},
-    {"name": "VIP", "category": "normal", "type": "boolean"},
-    {"name": "SINCE", "category": "normal", "type": "date"},
-    {"name": "OWNER", "category": "normal", "type": "user"},
-    {
-        "name": "COLORS",
-        "category": "normal",
-        "type": "multiple-choice",
-        "multiCategoryOptions": ["red", "blue"],
-    },
-    {
-        "name": "TIER",
-        "category": "category",
-        "type": None,
-        "enumeration": [
-            {"value": 2, "valueStr": "2", "label": "silver"},
-            {"value": 1, "valueStr": "1", "label": "gold"},
-        ],
-    },
-    {
-        "name": "LANGUAGE",
-        "category": "category",
-        "enumeration": [
-            {"value": 0, "valueStr": "en", "label": "English"},
-            {"value": 0, "valueStr": "fr", "label": "French"},
-            {"value": 7, "valueStr": "007", "label": "Bond"},
-        ],
-        "later": "added",
-    },
-    {"name": "ORDER_ID", "category": "transactional", "type": "id"},
-    {"name": "ORDERS", "category": "calculated", "calculatedValue": "COUNT[ORDER_ID]"},
-    {"name": "BLACKLIST", "category": "global", "calculatedValue": "COUNT[BLACKLISTED]"},
+    contact_attribute("LASTNAME", "normal", type="text"),
+    contact_attribute("POINTS", "normal", type="float"),
+    contact_attribute("VIP", "normal", type="boolean"),
+    contact_attribute("SINCE", "normal", type="date"),
+    contact_attribute("OWNER", "normal", type="user"),
+    contact_attribute("COLORS", "normal", type="multiple-choice", **COLORS),
+    contact_attribute("TIER", "category", type=None, enumeration=SILVER_AND_GOLD),
+    contact_attribute("LANGUAGE", "category", enumeration=LANGUAGES, later="added"),
+    contact_attribute("ORDER_ID", "transactional", type="id"),
+    contact_attribute("ORDERS", "calculated", calculatedValue="COUNT[ORDER_ID]"),
+    contact_attribute("BLACKLIST", "global", calculatedValue="COUNT[BLACKLISTED]"),
 ]
 
+BREVO_KEY = ("api-key", SECRET)
+BREVO_LIST = {"attributes": CONTACT_ATTRIBUTES}
 BREVO = Account(
     esp=Esp("brevo"),
     listing="/v3/contacts/attributes",
     name="Acme Outdoor (5f1e)",
     handler=named(
-        described(
-            descriptions.BREVO,
-            "api-key",
-            SECRET,
-            always(StubResponse.json({"attributes": CONTACT_ATTRIBUTES})),
-        ),
+        described(descriptions.BREVO, BREVO_KEY, always(StubResponse.json(BREVO_LIST))),
         descriptions.BREVO_ACCOUNT,
-        SECRET,
+        BREVO_KEY,
         {"organization_id": "5f1e", "companyName": "Acme Outdoor", "email": "a@acme.example"},
     ),
     reported=(
@@ -661,6 +640,8 @@ BREVO = Account(
 
 # Salesforce
 
+SOAP_1_1 = "http://schemas.xmlsoap.org/soap/envelope/"
+SOAP_1_2 = "http://www.w3.org/2003/05/soap-envelope"
 TOKEN = "t0ken<&>"
 EXTENSION_FIELDS = [
     ("First Name", "Text"),
@@ -678,6 +659,17 @@ EXTENSION_FIELDS = [
 DEFAULTS = {"Locale": "en-US", "Points": ""}
 
 
+def envelope(status: int, body: str, namespace: str = SOAP_1_1) -> StubResponse:
+    return StubResponse(
+        status,
+        f"""<?xml version="1.0" encoding="utf-8"?>
+<soap:Envelope xmlns:soap="{namespace}"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soap:Body>
+{body}</soap:Body></soap:Envelope>""".encode(),
+        {"Content-Type": "text/xml; charset=utf-8"},
+    )
+
+
 def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1") -> StubResponse:
     results = "".join(
         '<Results xsi:type="DataExtensionField"><PartnerKey xsi:nil="true" />'
@@ -686,35 +678,23 @@ def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1")
         f"<DefaultValue>{DEFAULTS.get(name, '')}</DefaultValue></Results>"
         for name, kind in items
     )
-    return StubResponse(
+    return envelope(
         200,
-        f"""<?xml version="1.0" encoding="utf-8"?>
-<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"
- xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soap:Body>
-<RetrieveResponseMsg xmlns="http://exacttarget.com/wsdl/partnerAPI"><OverallStatus>{status}\
-</OverallStatus><RequestID>{request_id}</RequestID>{results}</RetrieveResponseMsg>
-</soap:Body></soap:Envelope>""".encode(),
-        {"Content-Type": "text/xml; charset=utf-8"},
+        '<RetrieveResponseMsg xmlns="http://exacttarget.com/wsdl/partnerAPI">'
+        f"<OverallStatus>{status}</OverallStatus><RequestID>{request_id}</RequestID>{results}"
+        "</RetrieveResponseMsg>",
     )
 
 
 def soap_fault(code: str, message: str, *, version: str = "1.1") -> StubResponse:
     if version == "1.1":
-        namespace = "http://schemas.xmlsoap.org/soap/envelope/"
         fault = f"<faultcode>{code}</faultcode><faultstring>{escape(message)}</faultstring>"
-    else:
-        namespace = "http://www.w3.org/2003/05/soap-envelope"
-        fault = (
-            f"<soap:Code><soap:Value>{code}</soap:Value></soap:Code><soap:Reason>"
-            f'<soap:Text xml:lang="en">{escape(message)}</soap:Text></soap:Reason>'
-        )
-    return StubResponse(
-        500,
-        f"""<?xml version="1.0" encoding="utf-8"?>
-<soap:Envelope xmlns:soap="{namespace}"><soap:Body><soap:Fault>
-{fault}</soap:Fault></soap:Body></soap:Envelope>""".encode(),
-        {"Content-Type": "text/xml; charset=utf-8"},
+        return envelope(500, f"<soap:Fault>{fault}</soap:Fault>")
+    fault = (
+        f"<soap:Code><soap:Value>{code}</soap:Value></soap:Code><soap:Reason>"
+        f'<soap:Text xml:lang="en">{escape(message)}</soap:Text></soap:Reason>'
     )
+    return envelope(500, f"<soap:Fault>{fault}</soap:Fault>", SOAP_1_2)
 
 
 def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Handler:
@@ -761,7 +741,7 @@ SALESFORCE = Account(
     handler=named(
         data_extension(EXTENSION_FIELDS, size=4),
         descriptions.SALESFORCE_USER,
-        f"Bearer {TOKEN}",
+        ("authorization", f"Bearer {TOKEN}"),
         {"organization": {"member_id": 500123, "enterprise_name": "Acme Outdoor"}},
     ),
     reported=(
