@@ -213,7 +213,7 @@ $(VENV)/installed: $(VENV)/runtime requirements-dev.txt
 # import-linter can follow; so the package is installed again when a file is added or removed.
 $(VENV)/runtime: pyproject.toml requirements.txt requirements-build.txt $(VENV)/files
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
-	@echo "Installing the service and its dependencies into $(VENV): about 10 seconds."
+	@echo "Installing the service and its dependencies into $(VENV): less than a minute."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) --require-hashes --requirement requirements.txt --requirement requirements-build.txt
 	$(PIP_INSTALL) --no-index $(BUILD_HERE) --config-settings editable_mode=strict --editable .

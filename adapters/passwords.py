@@ -14,8 +14,6 @@ with requires_extra("console", "argon2", "zxcvbn"):
     from argon2.exceptions import VerifyMismatchError
     from zxcvbn import zxcvbn
 
-__all__ = ["Argon2PasswordHasher"]
-
 _CONCURRENT_HASHES = 2
 """Each takes 64 MiB with the parameters of argon2-cffi, and several threads."""
 _WAIT_SECONDS = 2.0

@@ -58,46 +58,6 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspConnection, Integration, SetName
 
-__all__ = [
-    "ADMINISTRATOR_COLUMNS",
-    "FIELD_COLUMNS",
-    "INTEGRATION_COLUMNS",
-    "INVITATION_COLUMNS",
-    "KEY_COLUMNS",
-    "LARGE_MEMBERS",
-    "PLAIN_MEMBERS",
-    "SESSION_COLUMNS",
-    "RowMapping",
-    "UnreadableRow",
-    "administrator_values",
-    "api_key_values",
-    "author_document",
-    "connection_document",
-    "field_document",
-    "field_values",
-    "found_key",
-    "integration_values",
-    "invitation_values",
-    "map_rows",
-    "membership_values",
-    "names_document",
-    "organization_values",
-    "plain_values",
-    "publish_record",
-    "read_document",
-    "read_field",
-    "read_record",
-    "record_values",
-    "refused_names_document",
-    "stored_administrator",
-    "stored_connection",
-    "stored_field",
-    "stored_integration",
-    "stored_invitation",
-    "stored_key",
-    "stored_session",
-]
-
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _CONNECTION_TIMES = ("due_at", "last_run_at")

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from recipient_fields.domain import StorageUnavailable
 
-__all__ = ["unavailable_on"]
-
 
 @contextmanager
 def unavailable_on(*errors: type[Exception], technology: str) -> Iterator[None]:

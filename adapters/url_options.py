@@ -9,8 +9,6 @@ from collections.abc import Collection
 
 from recipient_fields.domain import InvalidStorageUrl
 
-__all__ = ["boolean", "integer", "take_options"]
-
 
 def take_options(query: str, known: Collection[str]) -> dict[str, str]:
     """Return the values in a query such as `pool_size=8&prepare=false`, by the options' names.

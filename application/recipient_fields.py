@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar, cast
 
 from attrs import evolve, field, frozen
@@ -263,18 +264,15 @@ class RecipientFieldService(RecipientFields):
         require_history(self._history)
         at = self._clock()
 
-        def plan(catalog: CatalogView) -> CatalogChanges[FieldDefinition]:
-            return plan_restoration(
-                catalog,
-                field_id,
-                by=self.author.channel,
-                at=at,
-                limit=self._limit_of_source(),
-                size_limit=self.size_limit,
-            )
-
-        applied = self._store(organization_id, plan, at=at)
-        return applied.restored[0]
+        plan = partial(
+            plan_restoration,
+            field_id=field_id,
+            by=self.author.channel,
+            at=at,
+            limit=self._limit_of_source(),
+            size_limit=self.size_limit,
+        )
+        return self._store(organization_id, plan, at=at).restored[0]
 
     def list_changes(self, organization_id: OrganizationId, query: HistoryQuery) -> HistoryPage:
         return self._read_changes(lambda history: history.select, organization_id, query)

@@ -319,12 +319,11 @@ class ConnectionService:
         return tuple(each for each in self._connections.all() if not self._is_readable(each))
 
     def _is_readable(self, connection: EspConnection) -> bool:
-        try:
-            self.get_credential(connection.organization_id, connection.id)
-        except (CredentialUnreadable, MissingCredentials):
-            return False
-        except IntegrationNotFound:
-            return True
+        with suppress(IntegrationNotFound):  # It was deleted meanwhile.
+            try:
+                self.get_credential(connection.organization_id, connection.id)
+            except (CredentialUnreadable, MissingCredentials):
+                return False
         return True
 
     def _sync(

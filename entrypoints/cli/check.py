@@ -19,7 +19,7 @@ from .repository.commands import (
     strictness,
 )
 from .repository.configuration import CONFIGURATION, Configuration, Configurations
-from .repository.files import SET_MEMBER, judge_files, list_files, split_files
+from .repository.files import SET_MEMBER, is_folder, judge_files, list_files, split_files
 from .repository.findings import Finding
 from .repository.options import paths_argument
 
@@ -34,8 +34,9 @@ def check_repository(
     """Check the documents of fields and the content that `recipient-fields.toml` names.
 
     Without PATH, the command checks what the files with this name say: the nearest one at or above
-    the current folder, and those below. With PATH, it checks only these files, or everything that
-    a configuration names if PATH is this file, its snapshot or one of its documents.
+    the current folder, and those below. With PATH, it checks only these files and folders, or
+    everything that a configuration names if PATH is this file, its snapshot or one of its
+    documents.
 
     The exit status is 3 if there are errors. Notes are errors with --strict only.
     """
@@ -43,9 +44,10 @@ def check_repository(
     configurations = _find_configurations(checker.configurations)
     if not configurations:
         raise click.ClickException(f"There is no {CONFIGURATION} here, above or below. Write one.")
-    whole = [each for each in configurations if not paths or _is_source(each, paths)]
+    named = [file for each in paths for file in (list_files(each) if is_folder(each) else [each])]
+    whole = [each for each in configurations if not paths or _is_source(each, named)]
     judged = [pair for each in whole for pair in _files_of(each, checker)]
-    for path in paths:
+    for path in named:
         nearest = checker.configurations.find(path)
         if nearest is not None and nearest.has_content(path):
             file, include = os.path.normpath(path), nearest.settings.include

@@ -18,7 +18,6 @@ def esp_target_options(command: F) -> F:
     esp = option(
         "--esp",
         type=EspName(),
-        metavar="ESP",
         help=(
             "The ESP: an id from `esp list`. If the organization has exactly one integration with"
             " it, the fields of that integration can be used."
@@ -27,7 +26,6 @@ def esp_target_options(command: F) -> F:
     integration = option(
         "--integration",
         type=IDENTIFIER,
-        metavar="ID",
         help="The integration whose fields can be used. Its ESP applies.",
     )
     return esp(integration(command))

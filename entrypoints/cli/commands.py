@@ -17,7 +17,7 @@ from recipient_fields.application.environment import FILE_SUFFIX, VARIABLE_PREFI
 
 from ..service.settings import Settings, variable_of
 from .options import option_variables, selects_service, setting_option
-from .output import note, one_line
+from .output import is_json, note, one_line
 
 
 class LazyCommand(click.Command):
@@ -204,7 +204,7 @@ class Command(click.Command):
         if self.creates_storage:
             require_known_variables(ctx)
         with reporting_failures(ctx):
-            if self.changes_storage and not ctx.params.get("as_json"):
+            if self.changes_storage and not is_json():
                 ctx.invoke(_print_storage, ctx)  # With usage errors as those of the command.
             return super().invoke(ctx)
 

@@ -33,7 +33,7 @@ from .code_options import (
 )
 from .commands import CommandGroup
 from .options import json_option, option
-from .output import note, print_json, print_line, print_table
+from .output import is_json, note, print_json, print_line, print_or_note, print_table
 from .targets import open_for_organization, organization_option
 from .violations import reporting_violations, setting_command
 
@@ -59,9 +59,7 @@ def conditions() -> None:
 @esp_target_options
 @json_option
 @click.argument("condition")
-def check(
-    organization: str, esp: Esp | None, integration: int | None, condition: str, *, as_json: bool
-) -> None:
+def check(organization: str, esp: Esp | None, integration: int | None, condition: str) -> None:
     """Check a condition against the fields of an organization.
 
     CONDITION is text, such as `visits >= 3`, or its JSON form. Without --esp and
@@ -69,17 +67,13 @@ def check(
     """
     target = chosen_target(esp, integration)
     with (
-        reporting_violations(_INVALID, as_json=as_json),
+        reporting_violations(_INVALID, as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         parsed = _parse(condition)
         core.content.check_condition(chosen.id, parsed, target)
-    if as_json:
-        print_json(
-            {"condition": format_condition(parsed), "tree": render_condition_document(parsed)}
-        )
-    else:
-        note("The condition is valid.")
+    document = {"condition": format_condition(parsed), "tree": render_condition_document(parsed)}
+    print_or_note(document, "The condition is valid.")
 
 
 @conditions.command("compile")
@@ -100,7 +94,6 @@ def compile_(
     *,
     allow_mistakes: bool,
     strict: bool,
-    as_json: bool,
 ) -> None:
     """Compile a condition for an ESP: print code that selects one of two texts.
 
@@ -110,12 +103,12 @@ def compile_(
     target = required_target(esp, integration)
     rejected = chosen_strictness(allow_mistakes=allow_mistakes, strict=strict)
     with (
-        reporting_violations(_INVALID, as_json=as_json),
+        reporting_violations(_INVALID, as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         parsed = _parse(condition)
         result = _compile(core, chosen.id, parsed, target, then, otherwise, strict=rejected)
-    if as_json:
+    if is_json():
         print_json(result)
     elif "refused" in result:
         note(f"{core.profiles.title(result['esp'])}: {result['refused']}")
@@ -132,9 +125,7 @@ def compile_(
 @esp_target_options
 @json_option
 @click.argument("condition")
-def explain(
-    organization: str, esp: Esp | None, integration: int | None, condition: str, *, as_json: bool
-) -> None:
+def explain(organization: str, esp: Esp | None, integration: int | None, condition: str) -> None:
     """Explain a condition: state it in English, and how each ESP supports it.
 
     CONDITION is text, such as `visits >= 3`, or its JSON form. With --esp or
@@ -142,7 +133,7 @@ def explain(
     """
     target = chosen_target(esp, integration)
     with (
-        reporting_violations(_INVALID, as_json=as_json),
+        reporting_violations(_INVALID, as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         parsed = _parse(condition)
@@ -150,7 +141,7 @@ def explain(
             chosen.id, parsed, target, then="A", otherwise="B"
         )
     results = [_render_support(each) for each in supports]
-    if as_json:
+    if is_json():
         print_json({"sentence": describe(parsed), "esps": results})
         return
     print_line(describe(parsed))

@@ -23,7 +23,7 @@ from recipient_fields.domain.integrations import Integration
 from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
 from .commands import CommandGroup, LazyCommand
 from .options import option
-from .output import complete_outputs, note, one_line, print_bytes, print_line
+from .output import complete_outputs, note, print_bytes, print_line, unwritable
 from .repository.files import decoded
 from .repository.options import literal_option
 from .targets import open_for_organization, organization_option
@@ -170,7 +170,7 @@ def _writable_folder(name: str) -> Path:
         folder.mkdir(exist_ok=True)
         TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise click.ClickException(f"Can't write {one_line(name)}: {error.strerror}.") from error
+        raise unwritable(name, error.strerror) from error
     return folder
 
 

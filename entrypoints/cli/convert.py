@@ -36,15 +36,17 @@ from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
 from ..service.selection import installed_profiles
 from .commands import Command
-from .options import option
+from .options import json_option_with, option
 from .output import (
     OutputFiles,
     Progress,
     complete_outputs,
+    is_json,
     note,
     one_line,
     print_bytes,
     print_json,
+    unwritable,
 )
 from .repository.files import (
     STANDARD_INPUT,
@@ -175,27 +177,23 @@ class Language(EspName):
 @option(
     "--names",
     type=click.Path(dir_okay=False, exists=True),
-    metavar="FILE",
     help="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`."
     " A variable of AMPscript that it names is this field, if its value would stay by hand.",
 )
 @option(
     "--write-names",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="Write the names that were used to this file, to be corrected for --names.",
 )
 @option(
     "--values",
     type=click.Path(dir_okay=False, exists=True),
-    metavar="FILE",
     help="A YAML file with a text, or one tag of the other ESP, for each value that it lacks, such"
     " as `sender.name: Acme`.",
 )
 @option(
     "--write-fields",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="Write a document of the fields that the templates use, for `plan` and `apply`.",
 )
 @option(
@@ -226,7 +224,7 @@ class Language(EspName):
     " default, the test is converted with a caveat.",
 )
 @option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
-@option("--json", "as_json", is_flag=True, help="Print the results and all tags as JSON.")
+@json_option_with("Print the results and all tags as JSON.")
 @click.argument(
     "templates", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[TEMPLATE]..."
 )
@@ -249,7 +247,6 @@ def convert_command(
     with_values: bool,
     exact: bool,
     strict: bool,
-    as_json: bool,
 ) -> None:
     """Convert templates of one ESP for another one, or to portable content.
 
@@ -270,13 +267,13 @@ def convert_command(
     """
     found, left_out = _find_templates(templates or (STANDARD_INPUT,), out, include)
     is_alone = len(templates) <= 1 and not any(Path(each).is_dir() for each in templates)
-    if out is None and not as_json and not is_alone:
+    if out is None and not is_json() and not is_alone:
         raise click.UsageError("Add --out FOLDER for a folder, or for several templates.")
     if source is None:
         raise _propose(found)
     files_of_texts = {"names": _TextFile.read(names), "values": _TextFile.read(values)}
     naming_lines = partial(_naming_lines, files_of_texts)
-    with reporting_violations("Nothing was converted.", as_json=as_json), naming_lines():
+    with reporting_violations("Nothing was converted.", as_json=is_json()), naming_lines():
         options = ConversionOptions(
             names=_parse_texts(files_of_texts["names"]),
             values=_parse_texts(files_of_texts["values"]),
@@ -304,7 +301,7 @@ def convert_command(
             violations = [render_violation(each) for each in invalid.violations]
             failed.append({"name": template.name, "violations": violations})
         progress.note(f"{number:,} of {counted(len(found), 'template')}")
-    if as_json:
+    if is_json():
         documents = (render_conversion(each, name=e.name) for e, _, each in conversions)
         print_json([*documents, *failed])
     else:
@@ -326,7 +323,7 @@ def convert_command(
         _write_documents(
             files, integration, results, write_names, write_fields, with_values=with_values
         )
-    if out is None and not as_json:
+    if out is None and not is_json():
         ((_, mark, converted),) = conversions
         print_bytes(mark + converted.content.encode())
     if failed:
@@ -488,9 +485,7 @@ def _write_folder(
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise click.ClickException(
-                f"Can't write {one_line(str(path))}: {error.strerror}."
-            ) from error
+            raise unwritable(str(path), error.strerror) from error
         files.open(str(path)).write(mark + converted.content.encode())
 
 

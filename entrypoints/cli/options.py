@@ -17,7 +17,7 @@ from recipient_fields.application.environment import FILE_SUFFIX, UnusableCreden
 from recipient_fields.domain import InvalidInput
 
 from ..service.settings import Settings, parse_setting, variable_of
-from .output import note, printable
+from .output import choose_json, note, printable
 
 F = TypeVar("F", bound=Callable[..., object])
 T = TypeVar("T")
@@ -157,9 +157,13 @@ console_url_option: Option = option(
     help="The public address of the console, for the link.",
 )
 
-json_option: Option = option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document on standard output."
-)
+
+def json_option_with(text: str) -> Option:
+    """Return the option `--json` with this help."""
+    return option("--json", is_flag=True, expose_value=False, callback=choose_json, help=text)
+
+
+json_option: Option = json_option_with("Print one JSON document on standard output.")
 
 
 def selects_service(ctx: click.Context) -> bool:

@@ -32,6 +32,35 @@ def print_json(document: object) -> None:
     _print(render_json(document))
 
 
+_JSON = f"{__name__}.json"
+
+
+def choose_json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's signature)
+    """Store whether the command has the option `--json`."""
+    ctx.meta[_JSON] = value
+
+
+def is_json() -> bool:
+    """Return whether the command prints one JSON document on standard output."""
+    return bool(click.get_current_context().meta.get(_JSON))
+
+
+def print_rows(document: object, titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print the document with `--json`, and otherwise the rows as a table."""
+    if is_json():
+        print_json(document)
+    else:
+        print_table(titles, rows)
+
+
+def print_or_note(document: object, message: str) -> None:
+    """Print the document with `--json`, and otherwise the message on standard error."""
+    if is_json():
+        print_json(document)
+    else:
+        note(message)
+
+
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print columns that a terminal aligns on standard output, with a dash for None."""
     for line in table_lines(titles, rows):
@@ -161,7 +190,7 @@ class OutputFiles:
         """
         output = _Output(self._cleanup, name, open_private if self._is_private else None)
         if output.path in self._used:
-            raise _unwritable(name, "The command also reads or writes this file for something else")
+            raise unwritable(name, "The command also reads or writes this file for something else")
         self._used.add(output.path)
         self._outputs.append(output)
         return output.file
@@ -187,9 +216,9 @@ class _Output:
         except FileNotFoundError:
             is_regular = True
         except OSError as error:
-            raise _unwritable(name, error.strerror) from error
+            raise unwritable(name, error.strerror) from error
         if not is_regular:
-            raise _unwritable(name, "It is not a regular file")
+            raise unwritable(name, "It is not a regular file")
         cleanup.callback(self.hidden.unlink, missing_ok=True)
         raw = _RawFile(name, self.hidden, opener)
         # After a failed write, closing the buffered writer would write again.
@@ -204,14 +233,14 @@ class _Output:
                 _copy_permissions(self.path, self.file.fileno())
             os.fsync(self.file.fileno())
         except OSError as error:
-            raise _unwritable(self.name, error.strerror) from error
+            raise unwritable(self.name, error.strerror) from error
 
     def publish(self) -> None:
         """Give the file its name."""
         try:
             self.hidden.replace(self.path)
         except OSError as error:
-            raise _unwritable(self.name, error.strerror) from error
+            raise unwritable(self.name, error.strerror) from error
 
 
 class _RawFile(io.FileIO):
@@ -222,13 +251,13 @@ class _RawFile(io.FileIO):
         try:
             super().__init__(path, "x", opener=opener)
         except OSError as error:
-            raise _unwritable(name, error.strerror) from error
+            raise unwritable(name, error.strerror) from error
 
     def write(self, content: ReadableBuffer, /) -> int:
         try:
             return super().write(content)
         except OSError as error:
-            raise _unwritable(self._output_name, error.strerror) from error
+            raise unwritable(self._output_name, error.strerror) from error
 
 
 def open_private(path: str, flags: int) -> int:
@@ -246,7 +275,8 @@ def _copy_permissions(path: Path, descriptor: int) -> None:
     os.fchmod(descriptor, mode)
 
 
-def _unwritable(name: str, reason: str | None) -> click.ClickException:
+def unwritable(name: str, reason: str | None) -> click.ClickException:
+    """Return the error that a file or folder can't be written."""
     return click.ClickException(f"Can't write {one_line(name)}: {reason}.")
 
 

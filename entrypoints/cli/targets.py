@@ -68,7 +68,6 @@ def _organization_option(help_text: str, *, required: bool) -> Option:
         "--organization",
         required=required,
         type=ORGANIZATION_REFERENCE,
-        metavar="ID_OR_NAME",
         help=help_text,
     )
 

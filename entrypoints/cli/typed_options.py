@@ -157,7 +157,6 @@ esp_option: Option = option(
     "--esp",
     type=EspName(),
     required=True,
-    metavar="ESP",
     help="The email service provider: an id from `esp list`.",
 )
 

@@ -178,13 +178,8 @@ class FormErrors:
 
         The path of a violation begins with the name of its input.
         """
-        names = [str(violation.path[0]) for violation in invalid.violations]
-        return cls(
-            tuple(
-                FormError(name, labels[name], violation.message)
-                for name, violation in zip(names, invalid.violations, strict=True)
-            )
-        )
+        found = [(str(each.path[0]), each.message) for each in invalid.violations]
+        return cls(tuple(FormError(name, labels[name], message) for name, message in found))
 
     @property
     def status(self) -> HTTPStatus:

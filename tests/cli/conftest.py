@@ -45,6 +45,25 @@ def file() -> Iterator[Path]:
 
 
 @pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[[str, str | bytes], None]:
+    """Return a function that writes a file below the working directory."""
+
+    def write(name: str, content: str | bytes) -> None:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return write
+
+
+@pytest.fixture
 def cli(file: Path) -> CommandLine:
     return CommandLine(f"sqlite:{file}")
 

@@ -38,7 +38,7 @@ def known() -> str:
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_the_console_has_each_explained_message(message: str, known: str) -> None:
+def test_the_console_has_each_explained_message(message, known):
     assert all(part.strip() in known for part in message.split("…"))
 
 

@@ -54,7 +54,7 @@ def configured(program: str, stubs: str, folder: Path, tags: object = TAG_LIST) 
 
 
 @pytest.mark.parametrize("program", [TAGS, SAVE, UNLAYER, BEEFREE, GRAPESJS, TINYMCE])
-def test_a_program_has_few_lines(program: str) -> None:
+def test_a_program_has_few_lines(program):
     assert len(program.splitlines()) <= MAX_LINES
 
 
@@ -78,7 +78,7 @@ def test_the_server_reads_references_and_codes_and_exports_what_is_saved(
     assert shown["failed"] == "Line 1, column 4: There is no field with the key loyalty_teir."
 
 
-def test_unlayer_has_groups_of_merge_tags(tmp_path: Path) -> None:
+def test_unlayer_has_groups_of_merge_tags(tmp_path):
     stubs = """
         const unlayer = {
           init: (configuration) => { shown.configuration = configuration; },
@@ -101,7 +101,7 @@ def test_unlayer_has_groups_of_merge_tags(tmp_path: Path) -> None:
     assert shown["sent"] == "<p></p>"
 
 
-def test_beefree_has_merge_tags_and_special_links(tmp_path: Path) -> None:
+def test_beefree_has_merge_tags_and_special_links(tmp_path):
     stubs = """
         const [token, template] = [{}, {}];
         class BeefreeSDK {
@@ -119,7 +119,7 @@ def test_beefree_has_merge_tags_and_special_links(tmp_path: Path) -> None:
     assert shown["sent"] == "<p></p>"
 
 
-def test_grapesjs_has_a_menu_that_inserts_the_value(tmp_path: Path) -> None:
+def test_grapesjs_has_a_menu_that_inserts_the_value(tmp_path):
     stubs = """
         class Option { constructor(text, value) { Object.assign(this, { text, value }); } }
         const document = { createElement: () => ({
@@ -148,9 +148,7 @@ def test_grapesjs_has_a_menu_that_inserts_the_value(tmp_path: Path) -> None:
     [('["{{", "}}"]', LOYALTY[1]), ('["*|", "|*"]', "*|TIER|*")],
     ids=["references", "code"],
 )
-def test_tinymce_has_values_without_their_delimiters(
-    tmp_path: Path, delimiters: str, value: str
-) -> None:
+def test_tinymce_has_values_without_their_delimiters(tmp_path, delimiters, value):
     assert TINYMCE.count('["{{", "}}"]') == 1
     program = TINYMCE.replace('["{{", "}}"]', delimiters)
     other = {**TAG_LIST[1], "value": "{% unsubscribe_link %}"}

@@ -30,9 +30,7 @@ def steps() -> dict[str, Any]:
     return {name: job["steps"][-1] for name, job in workflow["jobs"].items()}
 
 
-def test_the_workflow_plans_a_pull_request_and_applies_the_document_after_the_merge(
-    steps: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_workflow_plans_a_pull_request_and_applies_after_the_merge(steps, tmp_path):
     document = "fields:\n  city: {name: City, data_type: text}\n"
     (tmp_path / "recipient-fields.yaml").write_text(document)
     core = Core.over(MemoryStorage())

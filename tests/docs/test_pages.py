@@ -19,7 +19,7 @@ from recipient_fields.domain.conditions import parse_condition
 
 from ..openapi.conftest import published_document
 from ..support.node import NODE
-from .blocks import PAGES, ROOT, RUN, SHOWN, Block, blocks_of
+from .blocks import PAGES, ROOT, RUN, SHOWN, blocks_of
 from .printed import assert_shown
 from .running import run_blocks
 
@@ -77,7 +77,7 @@ def test_a_text_block_shows_the_output_of_the_block_before() -> None:
 @pytest.mark.parametrize(
     "block", [block for block in EVERY_BLOCK if block.language in {"json", "toml", "yaml"}], ids=str
 )
-def test_an_example_can_be_parsed(block: Block) -> None:
+def test_an_example_can_be_parsed(block):
     parsers: dict[str, Callable[[str], object]] = {
         "json": json.loads,
         "toml": tomllib.loads,
@@ -87,7 +87,7 @@ def test_an_example_can_be_parsed(block: Block) -> None:
 
 
 @pytest.mark.parametrize("page", ["conditions", "content", "http-api"])
-def test_the_example_of_a_request_body_fits_its_schema(page: str) -> None:
+def test_the_example_of_a_request_body_fits_its_schema(page):
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     examples = re.findall(r"`POST (/\S+)`[^`]*\n\n```json\n(.*?)```", text, re.S)
     described = published_document()
@@ -131,7 +131,7 @@ def test_the_reason_why_a_block_is_not_run_names_existing_tests() -> None:
 
 
 @pytest.mark.parametrize("block", [block for block in EVERY_BLOCK if block.not_run], ids=str)
-def test_a_block_that_is_not_run_is_valid(block: Block, tmp_path: Path) -> None:
+def test_a_block_that_is_not_run_is_valid(block, tmp_path):
     if block.language == "python":
         compile(block.text, str(block), "exec")
     elif block.language == "js":

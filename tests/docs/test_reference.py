@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -31,7 +31,7 @@ _VARIABLE = re.compile(r"\bRECIPIENT_FIELDS_[A-Z_]*[A-Z]\b")
 
 
 @pytest.mark.parametrize("page", WRITTEN_PAGES, ids=lambda path: path.name)
-def test_the_generated_parts_of_a_page_are_up_to_date(page: Path) -> None:
+def test_the_generated_parts_of_a_page_are_up_to_date(page):
     text = page.read_text("utf-8")
 
     assert text == written(text), "Run `.venv/bin/python tests/docs/reference.py`."
@@ -59,9 +59,7 @@ def test_the_badges_are_up_to_date() -> None:
         ),
     ],
 )
-def test_a_sentence_names_the_esps_of_the_profiles(
-    page: str, before: str, esps: Sequence[str], after: str
-) -> None:
+def test_a_sentence_names_the_esps_of_the_profiles(page, before, esps, after):
     text = " ".join((ROOT / page).read_text("utf-8").split())
 
     assert f"{before}{', '.join(esps[:-1])} and {esps[-1]}{after}" in text
@@ -122,7 +120,7 @@ def test_variables_on_a_page_are_read() -> None:
         ("serve --prot 8080", False),
     ],
 )
-def test_an_unknown_command_is_detected(call: str, exists: bool) -> None:
+def test_an_unknown_command_is_detected(call, exists):
     assert _exists(call) is exists
 
 

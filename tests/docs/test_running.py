@@ -31,7 +31,7 @@ def shown(language: str, text: str) -> Block:
     return block
 
 
-def test_blocks_of_a_page_share_a_folder_a_shell_and_a_process(tmp_path: Path) -> None:
+def test_blocks_of_a_page_share_a_folder_a_shell_and_a_process(tmp_path):
     page = (
         fenced("sh", "NAME=Ada; echo $NAME > name")
         + fenced("python", "from pathlib import Path\nname = Path('name').read_text()")
@@ -41,7 +41,7 @@ def test_blocks_of_a_page_share_a_folder_a_shell_and_a_process(tmp_path: Path) -
     assert run(page, tmp_path / "page") == ["", "", "Ada\n", "Ada\n"]
 
 
-def test_each_block_of_javascript_is_a_module(tmp_path: Path) -> None:
+def test_each_block_of_javascript_is_a_module(tmp_path):
     page = (
         fenced("js", "import { cwd } from 'node:process';\nconsole.log(cwd());")
         + fenced("js", "const cwd = await Promise.resolve('own');\nconsole.log(cwd);")
@@ -51,21 +51,19 @@ def test_each_block_of_javascript_is_a_module(tmp_path: Path) -> None:
     assert run(page, tmp_path / "page") == [folder, "own\n", folder]
 
 
-def test_a_missing_interpreter_fails_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_interpreter_fails_the_page(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(BlockFailed, match="`bash` is missing"):
         run(fenced("sh", "true"), tmp_path / "page")
 
 
-def test_a_different_output_is_detected(tmp_path: Path) -> None:
+def test_a_different_output_is_detected(tmp_path):
     with pytest.raises(AssertionError, match="line 8"):
         run(fenced("sh", "echo one") + fenced("text", "two"), tmp_path / "page")
 
 
-def test_additional_output_is_detected(tmp_path: Path) -> None:
+def test_additional_output_is_detected(tmp_path):
     with pytest.raises(AssertionError):
         run(fenced("sh", "echo one; echo two") + fenced("text", "one"), tmp_path / "page")
 
@@ -84,20 +82,18 @@ def test_additional_output_is_detected(tmp_path: Path) -> None:
         fenced("js", "console.log('printed');\nprocess.exit();"),
     ],
 )
-def test_a_block_that_fails_or_exits_fails_the_page(block: str, tmp_path: Path) -> None:
+def test_a_block_that_fails_or_exits_fails_the_page(block, tmp_path):
     with pytest.raises(BlockFailed, match=r"page.md, line 3 failed:\nprinted\n"):
         run(block, tmp_path / "page")
 
 
-def test_a_block_that_does_not_end_fails_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_that_does_not_end_fails_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.docs.running.SECONDS", 0.3)
     with pytest.raises(BlockFailed, match="did not end"):
         run(fenced("sh", "sleep 60"), tmp_path / "page")
 
 
-def test_a_port_on_a_page_is_replaced_by_a_free_one(tmp_path: Path) -> None:
+def test_a_port_on_a_page_is_replaced_by_a_free_one(tmp_path):
     page = (
         fenced(
             "sh", "python -m http.server --bind 127.0.0.1 $(echo 127.0.0.1:8080 | cut -d: -f2) &"
@@ -109,7 +105,7 @@ def test_a_port_on_a_page_is_replaced_by_a_free_one(tmp_path: Path) -> None:
     assert len(run(page, tmp_path / "page")) == 3
 
 
-def test_a_marked_block_is_not_run(tmp_path: Path) -> None:
+def test_a_marked_block_is_not_run(tmp_path):
     page = fenced("sh", "false", comment="<!-- not run: it fails -->")
 
     assert run(page, tmp_path / "page") == []
@@ -131,7 +127,7 @@ def test_a_mark_applies_only_to_the_next_block() -> None:
         ("HTTP/1.1 204 No\r\nA: 1\r\nB: 2\r\n\r\n", shown("http", "HTTP/1.1 204 No\nb: 2\n")),
     ],
 )
-def test_variable_parts_can_differ(output: str, block: Block) -> None:
+def test_variable_parts_can_differ(output, block):
     assert_shown(output, block)
 
 
@@ -146,6 +142,6 @@ def test_variable_parts_can_differ(output: str, block: Block) -> None:
         ("HTTP/1.1 200 OK\r\n\r\n[1]", shown("http", "HTTP/1.1 200 OK\n\n[2]")),
     ],
 )
-def test_every_other_difference_is_detected(output: str, block: Block) -> None:
+def test_every_other_difference_is_detected(output, block):
     with pytest.raises(AssertionError):
         assert_shown(output, block)

@@ -284,7 +284,7 @@ def is_about_list(converted: Conversion, event: Mapping[str, object]) -> bool:
 
 
 @pytest.mark.parametrize("source", TARGETS)
-def test_the_code_of_each_esp_becomes_code_of_each_other_one(source: Esp) -> None:
+def test_the_code_of_each_esp_becomes_code_of_each_other_one(source):
     """Compare the previews of the content with what the targets' engines render."""
     random, codes, fields = Random(source), synced_codes(source), synced_fields(source)
     options = ConversionOptions(names={esp_name(source, key): key for key in ("tier", "visits")})

@@ -17,7 +17,6 @@ from recipient_fields.domain.esp import (
     ExportOptions,
     export_content,
 )
-from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .errors import NotRendered
 from .generation import DATA_TYPES, Form, esp_name, stored, synced_codes, synced_fields
@@ -124,9 +123,7 @@ def read(text: str, surface: Surface) -> str:
     [(esp, engine) for esp in BUILT_IN.esps for engine in BUILT_IN[esp].engines],
     ids=lambda each: each if isinstance(each, str) else each.value,
 )
-def test_emails_show_what_the_preview_shows(
-    esp: Esp, engine: Engine, surface: Surface | None
-) -> None:
+def test_emails_show_what_the_preview_shows(esp, engine, surface):
     fields = synced_fields(esp)
     for email in EMAILS.values():
         content = parse_content(email)
@@ -157,7 +154,7 @@ class _Titles(HTMLParser):
 
 @EVERY_ENGINE
 @pytest.mark.parametrize("quote", ["'", '"', ""])
-def test_a_default_arrives_in_its_attribute(esp: Esp, engine: Engine, quote: str) -> None:
+def test_a_default_arrives_in_its_attribute(esp, engine, quote):
     default = """O'Neil "B" > & é"""
     reference = r"""{{recipient.tier | default: 'O\'Neil "B" > & é'}}"""
     email = f"<p title={quote}{reference}{quote} class='a'>"

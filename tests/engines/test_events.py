@@ -187,9 +187,7 @@ def without_quotes(text: str) -> str:
 
 
 @EVERY_ENGINE
-def test_an_engine_renders_event_data_and_loops_as_the_preview_shows_them(
-    esp: Esp, engine: Engine | None
-) -> None:
+def test_an_engine_renders_event_data_and_loops_as_the_preview_shows_them(esp, engine):
     if esp in WITHOUT_EVENTS:
         with pytest.raises(InvalidContent):
             export_content(parse_content("{{event.a}}"), synced_codes(esp), esp)

@@ -133,7 +133,7 @@ def is_judged(language: str, template: str) -> bool:
 
 
 @pytest.mark.parametrize("language", JUDGES)
-def test_the_reader_agrees_with_the_engine(language: str) -> None:
+def test_the_reader_agrees_with_the_engine(language):
     constructs, read, judge = JUDGES[language]
     assert judge(constructs) == [True] * len(constructs)
     assert [reason(build_tree(read(each))) for each in constructs] == [None] * len(constructs)

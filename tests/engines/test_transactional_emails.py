@@ -8,7 +8,6 @@ import pytest
 
 from recipient_fields.domain.content import InvalidContent, parse_content, preview_content
 from recipient_fields.domain.esp import Esp, ExportOptions, export_content
-from recipient_fields.domain.esp.profiles.profile import Engine
 
 from .event import Sent
 from .generation import esp_name, synced_codes, synced_fields
@@ -108,9 +107,7 @@ FLAT = {"password", "price drop", "shipping"}
 
 @pytest.mark.parametrize("name", EMAILS)
 @EVERY_ENGINE
-def test_an_email_about_an_event_is_what_the_preview_shows(
-    name: str, esp: Esp, engine: Engine | None
-) -> None:
+def test_an_email_about_an_event_is_what_the_preview_shows(name, esp, engine):
     source, event = EMAILS[name]
     content, recipient = parse_content(source), {"tier": "gold"}
     options = ExportOptions(surface="html")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -143,9 +143,7 @@ def handlebars_variables(template: str) -> set[str]:
         ("sendgrid", HANDLEBARS, "", handlebars_variables),
     ],
 )
-def test_the_fields_in_use_are_the_variables_of_the_engine(
-    esp: str, parts: Parts, field: str, variables: Callable[[str], set[str]]
-):
+def test_the_fields_in_use_are_the_variables_of_the_engine(esp, parts, field, variables):
     profile = BUILT_IN[Esp(esp)]
     some = 0
     for template in generate(parts, field):

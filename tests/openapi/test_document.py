@@ -27,7 +27,7 @@ from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAME
 from recipient_fields.entrypoints.http.problem_examples import EXAMPLES
 from recipient_fields.entrypoints.http.problems import MEANINGS, STATUSES
 
-from .conftest import FIELDS, Service
+from .conftest import FIELDS
 
 FIELD = f"{FIELDS}/{{id_or_key}}"
 METHODS = {"get", "head", "post", "patch", "put", "delete", "options"}
@@ -37,7 +37,7 @@ def _values(count: int) -> list[str]:
     return [str(number) for number in range(count)]
 
 
-def test_it_is_valid_openapi_3_1(contract: dict[str, Any]):
+def test_it_is_valid_openapi_3_1(contract):
     # Its import takes three seconds, which each worker that collects the tests would spend.
     from openapi_spec_validator import OpenAPIV31SpecValidator
 
@@ -47,7 +47,7 @@ def test_it_is_valid_openapi_3_1(contract: dict[str, Any]):
 
 
 def test_it_has_every_route_and_method_except_head_options_and_the_files_of_the_page(
-    contract: dict[str, Any], service: Service
+    contract, service
 ):
     served = {
         (_without_names(route.path), method.method.lower())
@@ -64,11 +64,11 @@ def test_it_has_every_route_and_method_except_head_options_and_the_files_of_the_
     }
 
 
-def test_no_schema_has_a_default(contract: dict[str, Any]):
+def test_no_schema_has_a_default(contract):
     assert [part for part in _parts(contract) if "default" in part] == []
 
 
-def test_enumerations_are_shared(contract: dict[str, Any]):
+def test_enumerations_are_shared(contract):
     enumerations = [tuple(part["enum"]) for part in _parts(contract) if "enum" in part]
     shared = [
         tuple(member.value for member in DataType),
@@ -79,13 +79,13 @@ def test_enumerations_are_shared(contract: dict[str, Any]):
     assert [enumerations.count(values) for values in shared] == [1, 1, 1]
 
 
-def test_errors_are_shared(contract: dict[str, Any]):
+def test_errors_are_shared(contract):
     for _, _, operation in operations(contract):
         for status, response in operation["responses"].items():
             assert ("$ref" in response) is (int(status) >= 400)
 
 
-def test_it_has_every_error_code_under_its_status(contract: dict[str, Any]):
+def test_it_has_every_error_code_under_its_status(contract):
     codes = {
         (code, status)
         for status, response in _errors(contract).items()
@@ -108,16 +108,14 @@ def test_it_has_an_example_of_every_error_code_every_reason_and_a_failed_batch()
     ]
 
 
-def test_every_status_except_405_belongs_to_an_operation(
-    contract: dict[str, Any],
-):
+def test_every_status_except_405_belongs_to_an_operation(contract):
     documented = {int(status) for _, _, o in operations(contract) for status in o["responses"]}
     refused = {status.value for status in STATUSES.values()}
 
     assert refused - documented == {HTTPStatus.METHOD_NOT_ALLOWED}
 
 
-def test_every_response_lists_the_common_headers(contract: dict[str, Any]):
+def test_every_response_lists_the_common_headers(contract):
     for _, _, operation in operations(contract):
         for response in operation["responses"].values():
             assert {"X-Request-Id", "Cache-Control"} <= _resolved(contract, response)[
@@ -125,14 +123,14 @@ def test_every_response_lists_the_common_headers(contract: dict[str, Any]):
             ].keys()
 
 
-def test_responses_without_a_body_have_no_content(contract: dict[str, Any]):
+def test_responses_without_a_body_have_no_content(contract):
     for _, _, operation in operations(contract):
         for status, response in operation["responses"].items():
             bodiless = status in {"204", "304"}
             assert ("content" in _resolved(contract, response)) is not bodiless
 
 
-def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]):
+def test_requests_under_api_need_a_key_and_no_others(contract):
     for path, _, operation in operations(contract):
         needs_key = operation.get("security", contract["security"]) == [{"api_key": []}]
         assert needs_key is path.startswith("/api/")
@@ -154,7 +152,7 @@ def test_requests_under_api_need_a_key_and_no_others(contract: dict[str, Any]):
     ],
 )
 def test_an_operation_has_the_errors_that_follow_from_its_declaration(
-    contract: dict[str, Any], method: str, path: str, statuses: list[int]
+    contract, method, path, statuses
 ):
     of_all = contract["paths"]["/readyz"]["get"]["responses"].keys() - {"200"}
     responses = contract["paths"][path][method]["responses"].keys() - of_all
@@ -162,9 +160,7 @@ def test_an_operation_has_the_errors_that_follow_from_its_declaration(
     assert sorted(int(each) for each in responses if each >= "400") == statuses
 
 
-def test_its_parameters_that_take_several_values_are_those_of_the_service(
-    contract: dict[str, Any],
-):
+def test_its_parameters_that_take_several_values_are_those_of_the_service(contract):
     parameters = _parameters(contract, FIELDS, "get")
     arrays = {name: p for (_, name), p in parameters.items() if p["schema"].get("type") == "array"}
 
@@ -174,7 +170,7 @@ def test_its_parameters_that_take_several_values_are_those_of_the_service(
         assert parameter.get("explode", True) is True
 
 
-def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]):
+def test_its_enumerations_are_those_of_the_core(contract):
     schemas = contract["components"]["schemas"]
 
     assert schemas["DataType"]["enum"] == [data_type.value for data_type in DataType]
@@ -186,7 +182,7 @@ def test_its_enumerations_are_those_of_the_core(contract: dict[str, Any]):
     }
 
 
-def test_every_example_fits_its_schema(contract: dict[str, Any]):
+def test_every_example_fits_its_schema(contract):
     seen = list(_examples(contract, contract))
 
     assert len(seen) > len(EXAMPLES)
@@ -222,9 +218,7 @@ def test_every_example_fits_its_schema(contract: dict[str, Any]):
         ("esp_field_name", None, "FNAME"),
     ],
 )  # fmt: skip
-def test_its_rules_for_members_are_those_of_the_service(
-    contract: dict[str, Any], service: Service, member: str, fits: object, breaks: object
-):
+def test_its_rules_for_members_are_those_of_the_service(contract, service, member, fits, breaks):
     field = {"name": "Shop", "key": "shop", "data_type": "text"}
     draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
     for value, status in ((fits, 201), (breaks, 422)):
@@ -246,7 +240,7 @@ def test_its_rules_for_members_are_those_of_the_service(
     ],
 )
 def test_its_rules_for_allowed_values_are_those_of_the_service(
-    contract: dict[str, Any], service: Service, data_type: str, fits: object, breaks: object
+    contract, service, data_type, fits, breaks
 ):
     draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
     for value, status in ((fits, 201), (breaks, 422)):
@@ -256,7 +250,7 @@ def test_its_rules_for_allowed_values_are_those_of_the_service(
         assert response.status_code == status
 
 
-def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]):
+def test_a_boolean_field_has_no_allowed_values(contract):
     draft = _validator(contract, {"$ref": "#/components/schemas/RecipientFieldDraft"})
     body = {"name": "Newsletter", "data_type": "boolean"}
 
@@ -264,7 +258,7 @@ def test_a_boolean_field_has_no_allowed_values(contract: dict[str, Any]):
     assert not draft.is_valid({**body, "allowed_values": [True]})
 
 
-def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any]):
+def test_an_esp_field_name_is_as_long_as_the_core_allows(contract):
     member = contract["components"]["schemas"]["RecipientField"]["properties"]["esp_field_name"]
 
     assert member["maxLength"] == MAX_ESP_FIELD_NAME_LENGTH
@@ -287,9 +281,7 @@ def test_an_esp_field_name_is_as_long_as_the_core_allows(contract: dict[str, Any
         ("insertable", "true", "yes"),
     ],
 )
-def test_its_rules_for_parameters_are_those_of_the_service(
-    contract: dict[str, Any], service: Service, name: str, fits: Any, breaks: Any
-):
+def test_its_rules_for_parameters_are_those_of_the_service(contract, service, name, fits, breaks):
     schema = _parameters(contract, FIELDS, "get")["query", name]["schema"]
     for value, status in ((fits, 200), (breaks, 400)):
         assert _validator(contract, schema).is_valid(_read(schema, value)) is (status == 200)
@@ -300,9 +292,7 @@ def test_its_rules_for_parameters_are_those_of_the_service(
     ("fits", "breaks"),
     [("*", "**"), ('"a"', "a"), (' W/"a" ,, "b",', '"a" "b"'), ('""', ""), ('"\xe9"', '"a')],
 )
-def test_its_rules_for_preconditions_are_those_of_the_service(
-    contract: dict[str, Any], service: Service, fits: str, breaks: str
-):
+def test_its_rules_for_preconditions_are_those_of_the_service(contract, service, fits, breaks):
     schema = _parameters(contract, FIELD, "delete")["header", "If-Match"]["schema"]
     for value, malformed in ((fits, False), (breaks, True)):
         assert _validator(contract, schema).is_valid(value) is not malformed
@@ -310,7 +300,7 @@ def test_its_rules_for_preconditions_are_those_of_the_service(
         assert (response.status_code == 400) is malformed
 
 
-def test_the_command_line_prints_it(contract: dict[str, Any]):
+def test_the_command_line_prints_it(contract):
     printed = CliRunner().invoke(main, ["openapi"], catch_exceptions=False)
 
     assert json.loads(printed.output) == contract

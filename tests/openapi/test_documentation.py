@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from importlib.util import find_spec
-from typing import Any
 
 import pytest
 from attrs import evolve
@@ -27,9 +26,7 @@ def keyless_client(service: Service) -> ApiClient:
 
 
 @pytest.mark.parametrize(("path", "media_type"), [*PAGES.items(), *FILES.items()])
-def test_it_needs_no_key_and_has_an_entity_tag(
-    keyless_client: ApiClient, path: str, media_type: str
-):
+def test_it_needs_no_key_and_has_an_entity_tag(keyless_client, path, media_type):
     response = keyless_client.request("GET", path)
     head = keyless_client.request("HEAD", path)
     again = keyless_client.request("GET", path, headers={"If-None-Match": response.headers["etag"]})
@@ -46,19 +43,17 @@ def test_it_needs_no_key_and_has_an_entity_tag(
 
 
 @pytest.mark.parametrize("path", [*PAGES, *FILES])
-def test_options_reports_the_methods(keyless_client: ApiClient, path: str):
+def test_options_reports_the_methods(keyless_client, path):
     response = keyless_client.request("OPTIONS", path)
 
     assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
 
 
-def test_openapi_json_is_the_document(keyless_client: ApiClient, contract: dict[str, Any]):
+def test_openapi_json_is_the_document(keyless_client, contract):
     assert keyless_client.request("GET", "/openapi.json").json == contract
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(
-    keyless_client: ApiClient,
-):
+def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(keyless_client):
     page = keyless_client.request("GET", "/docs")
     policy = dict(
         directive.split(" ", 1) for directive in page.headers["content-security-policy"].split("; ")
@@ -71,7 +66,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(
     assert re.findall(r"<script[^>]*>[^<]", page.text) == []
 
 
-def test_the_page_s_links_are_served(keyless_client: ApiClient):
+def test_the_page_s_links_are_served(keyless_client):
     links = re.findall(r'(?:href|src)="([^"]+)"', keyless_client.request("GET", "/docs").text)
 
     assert {f"/{link}" for link in links} == {"/openapi.json", *FILES}
@@ -87,7 +82,7 @@ BROWSERS = [
 
 @in_pairs(accept=BROWSERS, method=["GET", "HEAD"], path=["/", "/", "/?utm_source=mail"])
 def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
-    keyless_client: ApiClient, method: str, path: str, accept: str
+    keyless_client, method, path, accept
 ):
     response = keyless_client.request(method, path, headers={"Accept": accept})
 
@@ -109,9 +104,7 @@ def test_a_browser_that_opens_the_address_is_redirected_to_the_page(
     ],
 )
 @pytest.mark.filterwarnings("ignore:Unknown REQUEST_METHOD")
-def test_other_requests_for_the_address_get_404(
-    keyless_client: ApiClient, method: str, path: str, accept: str | None
-):
+def test_other_requests_for_the_address_get_404(keyless_client, method, path, accept):
     headers = {} if accept is None else {"Accept": accept}
     response = keyless_client.request(method, path, headers=headers)
 
@@ -119,7 +112,7 @@ def test_other_requests_for_the_address_get_404(
     assert "location" not in response.headers
 
 
-def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]):
+def test_the_redirection_is_not_in_the_document(contract):
     assert "/" not in contract["paths"]
 
 
@@ -127,7 +120,7 @@ def test_the_redirection_is_not_in_the_document(contract: dict[str, Any]):
     "name",
     ["", "..", "index.html", "swagger-ui.css.map", "START.JS", "%2e%2e", "..%2f__init__.py", "a/b"],
 )
-def test_other_files_are_not_found(keyless_client: ApiClient, name: str):
+def test_other_files_are_not_found(keyless_client, name):
     response = keyless_client.request("GET", f"/docs/{name}")
 
     assert (response.status_code, response.json["error"]["code"]) == (404, "not_found")
@@ -144,13 +137,11 @@ def test_other_files_are_not_found(keyless_client: ApiClient, name: str):
         ("/openapi.json", "application/json, */*", 200),
     ],
 )
-def test_the_accept_header_is_respected(
-    keyless_client: ApiClient, path: str, accept: str, status: int
-):
+def test_the_accept_header_is_respected(keyless_client, path, accept, status):
     assert keyless_client.request("GET", path, headers={"Accept": accept}).status_code == status
 
 
-def test_a_406_names_the_media_type_of_the_page(keyless_client: ApiClient):
+def test_a_406_names_the_media_type_of_the_page(keyless_client):
     response = keyless_client.request("GET", "/docs", headers={"Accept": "application/json"})
     assert (
         response.json["error"]["message"] == "The service sends text/html. Accept that media type."
@@ -158,15 +149,13 @@ def test_a_406_names_the_media_type_of_the_page(keyless_client: ApiClient):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_it_accepts_no_parameters_and_no_other_methods(keyless_client: ApiClient, path: str):
+def test_it_accepts_no_parameters_and_no_other_methods(keyless_client, path):
     assert keyless_client.request("GET", path, params={"version": "1"}).status_code == 400
     response = keyless_client.request("POST", path)
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_without_the_viewer_the_page_names_the_missing_package(
-    keyless_client: ApiClient, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_the_viewer_the_page_names_the_missing_package(keyless_client, monkeypatch):
     documentation.page_file.cache_clear()
     monkeypatch.setattr(documentation, "find_spec", lambda _name: None)
 

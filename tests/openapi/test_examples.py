@@ -73,9 +73,7 @@ SERVER_ERRORS = {
 """Errors that the server sends, not the application. The tests of the server cover them."""
 
 
-def test_the_examples_of_operations_are_the_real_responses(
-    contract: dict[str, Any], new_service: Callable[[], Service]
-):
+def test_the_examples_of_operations_are_the_real_responses(contract, new_service):
     examples = {
         (operation["operationId"], int(status), name): example["value"]
         for item in contract["paths"].values()
@@ -105,9 +103,7 @@ def test_the_examples_of_operations_are_the_real_responses(
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - SERVER_ERRORS))
-def test_the_examples_of_errors_are_the_real_responses(
-    contract: dict[str, Any], new_service: Callable[[], Service], name: str
-):
+def test_the_examples_of_errors_are_the_real_responses(contract, new_service, name):
     problem = EXAMPLES[name]
     described = next(
         item

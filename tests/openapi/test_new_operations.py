@@ -22,7 +22,7 @@ from recipient_fields.entrypoints.http.resource import (
     page_size,
 )
 
-from .conftest import ApiClient, Service
+from .conftest import ApiClient
 
 PATH = "/api/v1/groups"
 
@@ -54,7 +54,7 @@ class Groups(Resource):
         resp.data = render_json(render_document(GroupListDocument(["shop"], limit)))
 
 
-def test_a_new_endpoint_is_described_by_its_resource_and_its_document(service: Service):
+def test_a_new_endpoint_is_described_by_its_resource_and_its_document(service):
     app = create_app(service.core)
     app.add_route(PATH, Groups())
     client = ApiClient(app, service.key)
@@ -101,7 +101,7 @@ def test_a_new_endpoint_is_described_by_its_resource_and_its_document(service: S
     assert {"name": "Groups", "description": "Fields that belong together."} in contract["tags"]
 
 
-def test_the_declaration_of_a_new_endpoint_is_enforced(service: Service):
+def test_the_declaration_of_a_new_endpoint_is_enforced(service):
     app = create_app(service.core)
     app.add_route(PATH, Groups())
     client = ApiClient(app, service.key)

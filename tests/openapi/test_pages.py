@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from recipient_fields.domain import Rule
 from recipient_fields.domain.content import WarningCode
@@ -28,9 +27,7 @@ def test_every_error_code_has_a_heading_with_its_status_cause_and_solution() -> 
     )
 
 
-def test_every_reason_and_every_detail_has_a_heading_with_its_cause_and_solution(
-    contract: dict[str, Any],
-):
+def test_every_reason_and_every_detail_has_a_heading_with_its_cause_and_solution(contract):
     reasons = contract["components"]["schemas"]["ErrorReason"]["enum"]
 
     assert [code for code, _ in _codes("Reasons")] == reasons
@@ -56,7 +53,7 @@ def test_every_heading_of_a_code_has_a_cause_and_a_solution() -> None:
     assert len(re.findall("^### ", ERRORS, re.MULTILINE)) == len(_CODE.findall(ERRORS))
 
 
-def test_the_guide_has_every_request_member_and_parameter(contract: dict[str, Any]):
+def test_the_guide_has_every_request_member_and_parameter(contract):
     guide = (DOCS / "http-api.md").read_text("utf-8")
     requests = [
         f"`{method.upper()} {path}`"

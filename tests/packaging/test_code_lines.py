@@ -18,11 +18,11 @@ from .code_lines import code_lines, main, measure
         ('x = """a\nb"""\n', 2),
     ],
 )
-def test_comments_docstrings_and_imports_are_no_code(source: str, lines: int) -> None:
+def test_comments_docstrings_and_imports_are_no_code(source, lines):
     assert code_lines(source) == lines
 
 
-def test_statements_count_but_migrations_do_not(tmp_path: Path) -> None:
+def test_statements_count_but_migrations_do_not(tmp_path):
     (tmp_path / "migrations").mkdir()
     for name in ("fields.sql", "migrations/0001.sql"):
         (tmp_path / name).write_text("-- get_field: one field\nSELECT *\nFROM field;\n\n")

@@ -18,7 +18,7 @@ from .domain_words import main, rejected_lines
         ('re.compile("<(?:html|body)>")', []),
     ],
 )
-def test_words_about_the_transport_are_found(source: str, words: list[str]) -> None:
+def test_words_about_the_transport_are_found(source, words):
     assert [word for _, word in rejected_lines(source)] == words
 
 

@@ -22,7 +22,7 @@ BY_A_SECOND_NAME = re.compile(
         "from tests.contract import StorageContract",
     ],
 )
-def test_a_second_name_is_found(line: str) -> None:
+def test_a_second_name_is_found(line):
     assert BY_A_SECOND_NAME.search(f"import re\n{line}\n")
 
 

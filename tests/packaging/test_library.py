@@ -47,7 +47,7 @@ def test_importing_it_loads_no_other_module() -> None:
     "names",
     ["DataType", "Esp, parse_content", "check_content, export_content, preview_content"],
 )
-def test_a_name_of_the_domain_loads_only_the_domain(names: str) -> None:
+def test_a_name_of_the_domain_loads_only_the_domain(names):
     packages = {
         ".".join(name.split(".")[:2]) for name in loaded(f"from recipient_fields import {names}")
     }
@@ -64,7 +64,7 @@ def test_type_checkers_find_the_same_names() -> None:
 
 
 @pytest.mark.parametrize(("name", "module"), of_type_checkers().items())
-def test_a_name_is_the_same_in_its_package(name: str, module: str) -> None:
+def test_a_name_is_the_same_in_its_package(name, module):
     assert getattr(recipient_fields, name) is getattr(import_module(module), name)
 
 

@@ -29,7 +29,7 @@ def commands(clone: Path, target: str) -> str:
     ).stdout
 
 
-def test_serve_and_the_first_page_install_no_development_tools(clone: Path) -> None:
+def test_serve_and_the_first_page_install_no_development_tools(clone):
     first_email = re.search(
         r"^make (\w+)$", (ROOT / "docs/first-email.md").read_text("utf-8"), re.M
     )
@@ -45,7 +45,7 @@ def test_serve_installs_exactly_the_requirements_of_the_service() -> None:
     assert locked == _closure("recipient-fields", {"cli", "console", "postgres"})
 
 
-def test_make_test_skips_slow_tests_and_test_all_runs_them(clone: Path) -> None:
+def test_make_test_skips_slow_tests_and_test_all_runs_them(clone):
     assert '--dist loadfile --hypothesis-profile brief -m "not slow"' in commands(clone, "test")
     test_all = commands(clone, "test-all")
     assert '--dist loadfile -m "not slow"' in test_all

@@ -16,7 +16,7 @@ from .patterns import has_possessive_group
     "pattern",
     [r"(?:a|b)*+", r"(a)++c", r"(?:\(|\))?+", r"(a){2,4}+", r"([)]){0,3}+", r"[^]a](b)*+"],
 )
-def test_a_possessive_quantifier_on_a_group_is_found(pattern: str) -> None:
+def test_a_possessive_quantifier_on_a_group_is_found(pattern):
     assert has_possessive_group(re.compile(pattern))
     assert has_possessive_group(re.compile(pattern.encode()))
     assert has_possessive_group(re.compile(f"{pattern} # end", re.VERBOSE))
@@ -25,7 +25,7 @@ def test_a_possessive_quantifier_on_a_group_is_found(pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern", [r"a*+[)]*+\)++", r"(?>(?:a|b)*)+", r"(a)* \+", r"(?:a)+b", r"[](]a++", r"[\])*+]"]
 )
-def test_other_quantifiers_are_not_found(pattern: str) -> None:
+def test_other_quantifiers_are_not_found(pattern):
     assert not has_possessive_group(re.compile(pattern))
 
 

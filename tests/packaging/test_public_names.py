@@ -57,7 +57,7 @@ def test_a_public_name_is_listed_once() -> None:
 
 
 @pytest.mark.parametrize("page", sorted({each.page for each in PUBLIC}))
-def test_a_page_teaches_the_public_names_that_name_it(page: str) -> None:
+def test_a_page_teaches_the_public_names_that_name_it(page):
     words = {word for code in code_of(DOCS / page) for word in re.findall(r"\w+", code)}
 
     assert [each.name for each in PUBLIC if each.page == page and each.name not in words] == []

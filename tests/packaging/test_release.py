@@ -156,7 +156,7 @@ def test_a_release_gets_the_section_unreleased_and_starts_a_new_one() -> None:
 @pytest.mark.parametrize(
     "version", ["", "1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0rc1", "01.0.0", "1.0.0\n", "1\uff11.0.0"]
 )
-def test_a_malformed_version_is_refused(small: Repository, version: str) -> None:
+def test_a_malformed_version_is_refused(small, version):
     message = refused(small, version)
 
     assert message.startswith(f"Error: Invalid version {version!r}: use three numbers")
@@ -164,19 +164,19 @@ def test_a_malformed_version_is_refused(small: Repository, version: str) -> None
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "0.0.10"])
-def test_a_version_that_is_not_higher_is_refused(small: Repository, version: str) -> None:
+def test_a_version_that_is_not_higher_is_refused(small, version):
     assert refused(small, version) == (
         "Error: Use a version after 0.1.0, the one in pyproject.toml.\n"
     )
 
 
-def test_a_version_with_a_tag_is_refused(small: Repository) -> None:
+def test_a_version_with_a_tag_is_refused(small):
     small.git("tag", "v0.10.0")
 
     assert refused(small, "0.10.0") == "Error: The tag v0.10.0 exists: use a later version.\n"
 
 
-def test_an_earlier_build_is_not_overwritten(small: Repository) -> None:
+def test_an_earlier_build_is_not_overwritten(small):
     (small.folder / "dist/0.2.0").mkdir(parents=True)
     (small.folder / "dist/0.2.0/old").touch()
 
@@ -184,7 +184,7 @@ def test_an_earlier_build_is_not_overwritten(small: Repository) -> None:
 
 
 @pytest.mark.parametrize("file", ["README.md", "new.py"])
-def test_uncommitted_changes_are_refused(small: Repository, file: str) -> None:
+def test_uncommitted_changes_are_refused(small, file):
     (small.folder / file).write_text("Changed.\n")
 
     message = refused(small, "0.2.0")
@@ -193,21 +193,21 @@ def test_uncommitted_changes_are_refused(small: Repository, file: str) -> None:
     assert file in message
 
 
-def test_an_empty_section_unreleased_is_refused(small: Repository) -> None:
+def test_an_empty_section_unreleased_is_refused(small):
     (small.folder / "CHANGELOG.md").write_text("## Unreleased\n\n### Added\n\n## 0.1.0\n\n- One.\n")
     small.git("commit", "--quiet", "--all", "--message=Empty")
 
     assert refused(small, "0.2.0").startswith("Error: The section Unreleased of CHANGELOG.md is")
 
 
-def test_a_page_without_the_version_is_refused(small: Repository) -> None:
+def test_a_page_without_the_version_is_refused(small):
     (small.folder / "docs/first-email.md").write_text("recipient-fields, version 0.0.9\n")
     small.git("commit", "--quiet", "--all", "--message=Forget the version")
 
     assert refused(small, "0.2.0") == "Error: first-email.md does not show the current version.\n"
 
 
-def test_only_a_released_commit_can_be_built_again(small: Repository) -> None:
+def test_only_a_released_commit_can_be_built_again(small):
     small.git("commit", "--quiet", "--allow-empty", "--message=After 0.1.0")
     changelog = small.folder / "CHANGELOG.md"
     changelog.write_text(changelog.read_text().replace("## 0.1.0", "## 0.0.9"))

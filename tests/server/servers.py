@@ -11,9 +11,11 @@ from io import BytesIO
 from threading import Event, Thread, current_thread
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+import pytest
 from attrs import frozen
 
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
+from recipient_fields.entrypoints.server import limits
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 from recipient_fields.entrypoints.service.host_rejections import HostRejections
@@ -172,9 +174,15 @@ class RunningServer:
 
 
 @contextmanager
-def running_server(threads: int = 2, connections: int = 20) -> Iterator[RunningServer]:
-    server = RunningServer(threads, connections)
-    try:
-        yield server
-    finally:
-        server.stop()
+def running_server(
+    threads: int = 2, connections: int = 20, **changed: float
+) -> Iterator[RunningServer]:
+    """Run a server with other limits, by their names in `limits.py`."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in changed.items():
+            patch.setattr(limits, name, value)
+        server = RunningServer(threads, connections)
+        try:
+            yield server
+        finally:
+            server.stop()

@@ -25,5 +25,5 @@ def test_a_socket_listens_on_an_ipv6_address() -> None:
 @pytest.mark.parametrize(
     ("host", "written"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80"), ("h", "h:80")]
 )
-def test_an_authority_is_written_as_in_a_url(host: str, written: str) -> None:
+def test_an_authority_is_written_as_in_a_url(host, written):
     assert authority(host, 80) == written

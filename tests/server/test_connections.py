@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import IncompleteRead
 from itertools import repeat
@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import PlainKey
-from recipient_fields.entrypoints.server import limits
 
 from ..support.waiting import eventually
 from .servers import Client, running_server
@@ -25,80 +24,61 @@ BEGUN = "GET / HTTP/1.1\r\nHost: h\r\n"
 
 
 @pytest.fixture
-def set_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Set limits, by their names in `limits.py`."""
-
-    def set_limits(**seconds: float) -> None:
-        for name, value in seconds.items():
-            monkeypatch.setattr(limits, name, value)
-
-    return set_limits
+def client() -> Iterator[Client]:
+    with running_server() as server:
+        yield server.connect()
 
 
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", "/"), ("HEAD", "/"), ("GET", "/204"), ("GET", "/304"), ("DELETE", "/204")],
 )
-def test_a_connection_stays_open_after_each_response(method: str, path: str) -> None:
-    with running_server() as server:
-        client = server.connect()
-        for _ in range(3):
-            response = client.get(path, method)
-            assert "connection" not in response.headers
-            assert ("content-length" in response.headers) == (path == "/")
-        assert client.get("/").body == b"ok"
+def test_a_connection_stays_open_after_each_response(client, method, path):
+    for _ in range(3):
+        response = client.get(path, method)
+        assert "connection" not in response.headers
+        assert ("content-length" in response.headers) == (path == "/")
+    assert client.get("/").body == b"ok"
 
 
 @pytest.mark.parametrize("option", ["close", "Close", "keep-alive, close", "x,close ,y"])
-def test_the_server_closes_the_connection_if_the_client_requests_it(option: str) -> None:
-    with running_server() as server:
-        client = server.connect()
-        assert client.get("/", "GET", f"Connection: {option}").headers["connection"] == "close"
-        assert client.ended
+def test_the_server_closes_the_connection_if_the_client_requests_it(client, option):
+    assert client.get("/", "GET", f"Connection: {option}").headers["connection"] == "close"
+    assert client.ended
 
 
-def test_an_http_1_0_connection_stays_open_only_with_keep_alive() -> None:
-    with running_server() as server:
-        client = server.connect()
-        client.send("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
-        assert client.response().headers["connection"].lower() == "keep-alive"
-        client.send("GET / HTTP/1.0\r\n\r\n")
-        assert client.response().headers["connection"] == "close"
-        assert client.ended
+def test_an_http_1_0_connection_stays_open_only_with_keep_alive(client):
+    client.send("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
+    assert client.response().headers["connection"].lower() == "keep-alive"
+    client.send("GET / HTTP/1.0\r\n\r\n")
+    assert client.response().headers["connection"] == "close"
+    assert client.ended
 
 
-def test_responses_to_pipelined_requests_are_in_order() -> None:
-    with running_server() as server:
-        client = server.connect()
-        for path in ("/large/1", "/204", "/large/3"):
-            client.send_request(path)
-        assert [client.response().body for _ in range(3)] == [b"x", b"", b"xxx"]
+def test_responses_to_pipelined_requests_are_in_order(client):
+    for path in ("/large/1", "/204", "/large/3"):
+        client.send_request(path)
+    assert [client.response().body for _ in range(3)] == [b"x", b"", b"xxx"]
 
 
-def test_a_client_that_half_closes_the_connection_receives_the_response() -> None:
-    with running_server() as server:
-        client = server.connect()
-        client.send_request("/")
-        client.socket.shutdown(socket.SHUT_WR)
-        assert client.response().body == b"ok"
-        assert client.ended
+def test_a_client_that_half_closes_the_connection_receives_the_response(client):
+    client.send_request("/")
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.response().body == b"ok"
+    assert client.ended
 
 
-def test_100_continue_is_sent_if_the_client_expects_it() -> None:
-    with running_server() as server:
-        client = server.connect()
-        client.send_request("/", "POST", "Expect: 100-continue", "Content-Length: 2")
-        assert client.socket.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        client.send("{}")
-        assert client.response("POST").body == b"ok"
+def test_100_continue_is_sent_if_the_client_expects_it(client):
+    client.send_request("/", "POST", "Expect: 100-continue", "Content-Length: 2")
+    assert client.socket.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    client.send("{}")
+    assert client.response("POST").body == b"ok"
 
 
-def test_100_continue_is_not_sent_for_a_request_without_a_body() -> None:
-    with running_server() as server:
-        client = server.connect()
-        client.send_request("/large/1", "GET", "Expect: 100-continue")
-        client.send_request("/large/2")
-        assert [client.response().body for _ in range(2)] == [b"x", b"xx"]
+def test_100_continue_is_not_sent_for_a_request_without_a_body(client):
+    client.send_request("/large/1", "GET", "Expect: 100-continue")
+    client.send_request("/large/2")
+    assert [client.response().body for _ in range(2)] == [b"x", b"xx"]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +86,8 @@ def test_100_continue_is_not_sent_for_a_request_without_a_body() -> None:
     ["G", "GET / HT", BEGUN, BEGUN + "Content-Length: 9\r\n\r\n{",
      BEGUN + "Transfer-Encoding: chunked\r\n\r\n1\r\n", BEGUN + "\r\n" + BEGUN],
 )  # fmt: skip
-def test_a_request_that_takes_too_long_receives_408(
-    set_limits: Callable[..., None], begun: str
-) -> None:
-    set_limits(REQUEST_TIMEOUT=0.4)
-    with running_server() as server:
+def test_a_request_that_takes_too_long_receives_408(begun):
+    with running_server(REQUEST_TIMEOUT=0.4) as server:
         client = server.connect()
         started = time.monotonic()
         client.send(begun)
@@ -129,11 +106,8 @@ def test_a_request_that_takes_too_long_receives_408(
     [("G", "G"), (BEGUN + "X: ", "x"), (BEGUN + "Content-Length: 99\r\n\r\n", "x"),
      (BEGUN + "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n")],
 )  # fmt: skip
-def test_a_request_that_arrives_byte_by_byte_gains_no_time(
-    set_limits: Callable[..., None], begun: str, drop: str
-) -> None:
-    set_limits(REQUEST_TIMEOUT=0.4)
-    with running_server() as server:
+def test_a_request_that_arrives_byte_by_byte_gains_no_time(begun, drop):
+    with running_server(REQUEST_TIMEOUT=0.4) as server:
         client = server.connect()
         client.send(begun)
         for _ in range(10):
@@ -143,22 +117,16 @@ def test_a_request_that_arrives_byte_by_byte_gains_no_time(
         assert client.response().outcome == (408, "request_timeout")
 
 
-def test_each_request_of_a_connection_has_its_own_timeout(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(REQUEST_TIMEOUT=0.4)
-    with running_server() as server:
+def test_each_request_of_a_connection_has_its_own_timeout() -> None:
+    with running_server(REQUEST_TIMEOUT=0.4) as server:
         client = server.connect()
         for _ in range(4):
             time.sleep(0.2)
             assert client.get("/").body == b"ok"
 
 
-def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(REQUEST_TIMEOUT=1)
-    with running_server() as server:
+def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response() -> None:
+    with running_server(REQUEST_TIMEOUT=1) as server:
         client = server.connect()
         client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\nGET / HT")
         time.sleep(1.2)
@@ -168,20 +136,16 @@ def test_the_timeout_of_a_pipelined_request_starts_after_the_previous_response(
         assert client.response().body == b"ok"
 
 
-def test_an_idle_connection_is_closed(set_limits: Callable[..., None]) -> None:
-    set_limits(IDLE_TIMEOUT=1)
-    with running_server() as server:
+def test_an_idle_connection_is_closed() -> None:
+    with running_server(IDLE_TIMEOUT=1) as server:
         silent, served = server.connect(), server.connect()
         assert served.get("/").body == b"ok"
         assert silent.ended
         assert served.ended
 
 
-def test_the_connection_of_a_client_that_does_not_read_is_closed(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(RESPONSE_TIMEOUT=0.4, MIN_RATE=10**9)
-    with running_server() as server:
+def test_the_connection_of_a_client_that_does_not_read_is_closed() -> None:
+    with running_server(RESPONSE_TIMEOUT=0.4, MIN_RATE=10**9) as server:
         client = server.connect(receives=4096)
         client.send_request("/large/20000000")
         eventually(lambda: server.has_connections(1))
@@ -189,11 +153,8 @@ def test_the_connection_of_a_client_that_does_not_read_is_closed(
         assert server.connect().get("/").body == b"ok"
 
 
-def test_a_client_that_reads_a_large_response_slowly_receives_all_of_it(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(RESPONSE_TIMEOUT=0.1, MIN_RATE=1_000_000)
-    with running_server() as server:
+def test_a_client_that_reads_a_large_response_slowly_receives_all_of_it() -> None:
+    with running_server(RESPONSE_TIMEOUT=0.1, MIN_RATE=1_000_000) as server:
         client = server.connect(receives=2**16)
         client.send_request("/large/20000000")
         time.sleep(0.5)
@@ -204,7 +165,7 @@ class TestFiles:
     """Responses of `wsgi.file_wrapper`, which the server reads as the client receives them."""
 
     @pytest.mark.parametrize("size", [1, 5_000_000])
-    def test_a_file_is_sent_and_closed_and_the_connection_stays_open(self, size: int) -> None:
+    def test_a_file_is_sent_and_closed_and_the_connection_stays_open(self, size):
         with running_server() as server:
             client = server.connect()
             for _ in range(3):
@@ -221,9 +182,7 @@ class TestFiles:
             client.close()
             eventually(lambda: server.files[0].closed)
 
-    def test_the_connection_ends_when_the_file_is_interrupted(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_the_connection_ends_when_the_file_is_interrupted(self, caplog):
         with running_server() as server:
             client = server.connect(receives=4096)
             client.send_request("/file/20000000")
@@ -245,11 +204,8 @@ class TestFiles:
             assert len(received.result().body) == 300_000_000
 
 
-def test_a_request_that_waits_too_long_for_a_thread_receives_503(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(QUEUE_TIMEOUT=0.3)
-    with running_server(threads=1) as server:
+def test_a_request_that_waits_too_long_for_a_thread_receives_503() -> None:
+    with running_server(threads=1, QUEUE_TIMEOUT=0.3) as server:
         busy = server.working()
         waiting = [server.connect() for _ in range(5)]
         started = time.monotonic()
@@ -267,9 +223,8 @@ def test_a_request_that_waits_too_long_for_a_thread_receives_503(
         assert [client.get("/").body for client in waiting] == [b"ok"] * 5
 
 
-def test_a_503_to_head_has_no_body(set_limits: Callable[..., None]) -> None:
-    set_limits(QUEUE_TIMEOUT=0.1)
-    with running_server(threads=1) as server:
+def test_a_503_to_head_has_no_body() -> None:
+    with running_server(threads=1, QUEUE_TIMEOUT=0.1) as server:
         server.working()
         client = server.connect()
         assert client.get("/", "HEAD").status == 503
@@ -277,11 +232,8 @@ def test_a_503_to_head_has_no_body(set_limits: Callable[..., None]) -> None:
         assert client.get("/").body == b"ok"
 
 
-def test_the_connection_closes_if_a_pipelined_request_waits_too_long(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(QUEUE_TIMEOUT=0.1)
-    with running_server(threads=1) as server:
+def test_the_connection_closes_if_a_pipelined_request_waits_too_long() -> None:
+    with running_server(threads=1, QUEUE_TIMEOUT=0.1) as server:
         server.working()
         client = server.connect()
         client.send((BEGUN + "\r\n") * 3)
@@ -301,11 +253,8 @@ def test_requests_in_flight_are_counted() -> None:
         eventually(lambda: server.listener.task_dispatcher.in_flight == 0)
 
 
-def test_the_connection_that_has_been_idle_longest_is_evicted(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(EVICTION_AGE=0.1)
-    with running_server(connections=4) as server:
+def test_the_connection_that_has_been_idle_longest_is_evicted() -> None:
+    with running_server(connections=4, EVICTION_AGE=0.1) as server:
         silent = server.connect()
         eventually(lambda: server.has_connections(1))
         active = [server.connect() for _ in range(3)]
@@ -320,11 +269,8 @@ def test_the_connection_that_has_been_idle_longest_is_evicted(
         assert active[0].ended
 
 
-def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
-    set_limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_limits(EVICTION_AGE=0.1)
-    with running_server(connections=2) as server:
+def test_a_connection_whose_request_has_just_arrived_is_not_evicted(monkeypatch):
+    with running_server(connections=2, EVICTION_AGE=0.1) as server:
         ready, silent = server.connect(), server.connect()
         eventually(lambda: server.has_connections(2))
         time.sleep(0.2)
@@ -340,12 +286,9 @@ def test_a_connection_whose_request_has_just_arrived_is_not_evicted(
         assert silent.ended
 
 
-def test_more_clients_than_the_limit_can_keep_idle_connections(
-    set_limits: Callable[..., None],
-) -> None:
+def test_more_clients_than_the_limit_can_keep_idle_connections() -> None:
     """Without an eviction, the fifth client would wait until its own timeout."""
-    set_limits(EVICTION_AGE=0.1, IDLE_TIMEOUT=60)
-    with running_server(connections=4) as server:
+    with running_server(connections=4, EVICTION_AGE=0.1, IDLE_TIMEOUT=60) as server:
         clients = [server.connect() for _ in range(12)]
         for client in clients:  # At once: a client that waits to send its request is idle, too.
             client.send_request("/")
@@ -367,9 +310,8 @@ def test_a_connection_above_the_limit_waits_until_another_closes() -> None:
         assert waiting.response().body == b"ok"
 
 
-def test_a_client_that_does_not_close_its_side_makes_room(set_limits: Callable[..., None]) -> None:
-    set_limits(EVICTION_AGE=0.1, LINGER_TIMEOUT=60)
-    with running_server(connections=2) as server:
+def test_a_client_that_does_not_close_its_side_makes_room() -> None:
+    with running_server(connections=2, EVICTION_AGE=0.1, LINGER_TIMEOUT=60) as server:
         rejected = [server.connect() for _ in range(2)]
         for client in rejected:
             client.send("GET / HTTP/1.1\r\n\r\n")
@@ -381,11 +323,8 @@ def test_a_client_that_does_not_close_its_side_makes_room(set_limits: Callable[.
 @pytest.mark.parametrize(
     "bound", [{"LINGER_TIMEOUT": 0.3}, {"LINGER_TIMEOUT": 60, "MAX_LINGER_SIZE": 1_000_000}]
 )
-def test_a_rejected_client_that_never_stops_sending_is_disconnected(
-    set_limits: Callable[..., None], bound: dict[str, float]
-) -> None:
-    set_limits(**bound)
-    with running_server() as server:
+def test_a_rejected_client_that_never_stops_sending_is_disconnected(bound):
+    with running_server(**bound) as server:
         client = server.connect()
         client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n")
         assert client.response().outcome == (413, "payload_too_large")
@@ -411,11 +350,8 @@ def test_a_draining_server_responds_to_all_received_requests() -> None:
         assert pipelined.response().headers["connection"] == "close"
 
 
-def test_a_draining_server_responds_to_requests_that_arrive_at_once(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(DRAIN_IDLE_TIMEOUT=1.5)
-    with running_server() as server:
+def test_a_draining_server_responds_to_requests_that_arrive_at_once() -> None:
+    with running_server(DRAIN_IDLE_TIMEOUT=1.5) as server:
         idle = server.connect()
         assert idle.get("/").body == b"ok"
         time.sleep(1.6)  # The time before the drain does not count.
@@ -430,11 +366,8 @@ def test_a_draining_server_responds_to_requests_that_arrive_at_once(
         assert halfway.response().headers["connection"] == "close"
 
 
-def test_a_draining_server_does_not_wait_for_idle_clients(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(IDLE_TIMEOUT=60, REQUEST_TIMEOUT=60, LINGER_TIMEOUT=60)
-    with running_server() as server:
+def test_a_draining_server_does_not_wait_for_idle_clients() -> None:
+    with running_server(IDLE_TIMEOUT=60, REQUEST_TIMEOUT=60, LINGER_TIMEOUT=60) as server:
         silent, halfway = server.connect(), server.connect()
         halfway.send("GET / HT")
         eventually(lambda: _unfinished(server) == 1)
@@ -445,9 +378,7 @@ def test_a_draining_server_does_not_wait_for_idle_clients(
         eventually(lambda: server.ended)
 
 
-def test_a_draining_server_accepts_the_connections_that_wait(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_draining_server_accepts_the_connections_that_wait(monkeypatch):
     late: list[Client] = []
     with running_server(connections=50) as server:
         accept = server.listener._accept
@@ -466,11 +397,8 @@ def test_a_draining_server_accepts_the_connections_that_wait(
         assert [client.response().body for client in late] == [b"ok"] * 20
 
 
-def test_a_request_that_never_ends_does_not_keep_the_server_from_ending(
-    set_limits: Callable[..., None],
-) -> None:
-    set_limits(DRAIN_TIMEOUT=0.3)
-    with running_server(threads=1) as server:
+def test_a_request_that_never_ends_does_not_keep_the_server_from_ending() -> None:
+    with running_server(threads=1, DRAIN_TIMEOUT=0.3) as server:
         server.working()
         server.listener.drain()
         eventually(lambda: server.ended)
@@ -492,7 +420,7 @@ def test_a_client_that_resets_the_connection_does_not_affect_others() -> None:
         eventually(lambda: server.responded >= 4)
 
 
-def test_an_error_in_one_connection_does_not_affect_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_one_connection_does_not_affect_others(monkeypatch):
     with running_server() as server:
         working, failing = server.connect(), server.connect()
         assert working.get("/").body == b"ok"
@@ -530,9 +458,7 @@ def test_no_thread_waits_for_clients_that_request_much_and_read_nothing() -> Non
 
 @pytest.mark.parametrize("number", [1, 4])
 @pytest.mark.parametrize("path", ["/204", "/large/3000000"])
-def test_a_client_that_half_closes_after_several_requests_receives_each_response(
-    path: str, number: int
-) -> None:
+def test_a_client_that_half_closes_after_several_requests_receives_each_response(path, number):
     with running_server() as server:
         for _ in range(40):
             client = server.connect()
@@ -601,9 +527,7 @@ def log_facts(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, A
         ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", "POST", 501),
     ],
 )
-def test_a_rejected_request_is_logged(
-    log_facts: Callable[[], list[dict[str, Any]]], sent: str, method: str, status: int
-) -> None:
+def test_a_rejected_request_is_logged(log_facts, sent, method, status):
     with running_server() as server:
         client = server.connect()
         client.send(sent)
@@ -622,11 +546,8 @@ def test_a_rejected_request_is_logged(
     assert response.status == status
 
 
-def test_a_request_rejected_for_a_timeout_or_overload_is_logged(
-    log_facts: Callable[[], list[dict[str, Any]]], set_limits: Callable[..., None]
-) -> None:
-    set_limits(REQUEST_TIMEOUT=0.3, QUEUE_TIMEOUT=0.2)
-    with running_server(threads=1, connections=2) as server:
+def test_a_request_rejected_for_a_timeout_or_overload_is_logged(log_facts):
+    with running_server(threads=1, connections=2, REQUEST_TIMEOUT=0.3, QUEUE_TIMEOUT=0.2) as server:
         server.working()
         waiting = server.connect()
         waiting.send_request("/", "GET", "X-Request-Id: find-me")
@@ -642,12 +563,9 @@ def test_a_request_rejected_for_a_timeout_or_overload_is_logged(
     assert [line["request_id"] for line in log_facts() if line["method"] == "GET"] == ["find-me"]
 
 
-def test_the_log_line_of_a_rejected_request_contains_no_key(
-    log_facts: Callable[[], list[dict[str, Any]]], set_limits: Callable[..., None]
-) -> None:
+def test_the_log_line_of_a_rejected_request_contains_no_key(log_facts):
     key = PlainKey.generate().reveal()
-    set_limits(QUEUE_TIMEOUT=0.1)
-    with running_server(threads=1) as server:
+    with running_server(threads=1, QUEUE_TIMEOUT=0.1) as server:
         server.working()
         for named, shown in ((key, key), ("theirs", "theirs"), (key, "other")):
             client = server.connect()

@@ -9,7 +9,7 @@ from .servers import running_server
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_no_more_requests_are_processed_at_once_than_there_are_threads(threads: int) -> None:
+def test_no_more_requests_are_processed_at_once_than_there_are_threads(threads):
     with running_server(threads=threads) as server:
         waiting = [server.working() for _ in range(threads)]
         queued = server.connect()

@@ -34,7 +34,7 @@ def server(
 
 
 @pytest.mark.parametrize("server", ["epoll"], indirect=True)
-def test_idle_connections_cost_no_calls(server: RunningServer) -> None:
+def test_idle_connections_cost_no_calls(server):
     requesting = server.connect()
     idle = [server.connect() for _ in range(60)]
     eventually(lambda: server.has_connections(2 + 1 + len(idle)))
@@ -47,7 +47,7 @@ def test_idle_connections_cost_no_calls(server: RunningServer) -> None:
     assert REQUESTS <= readable.call_count <= 5 * REQUESTS
 
 
-def test_a_request_that_arrives_during_a_response_comes_next(server: RunningServer) -> None:
+def test_a_request_that_arrives_during_a_response_comes_next(server):
     client = server.working()
     for _ in range(3):
         client.send_request("/")
@@ -57,7 +57,7 @@ def test_a_request_that_arrives_during_a_response_comes_next(server: RunningServ
     assert client.get("/").status == 200
 
 
-def test_a_large_response_continues_when_the_client_receives(server: RunningServer) -> None:
+def test_a_large_response_continues_when_the_client_receives(server):
     client = server.connect(receives=4096)
     for _ in range(2):
         client.send_request("/large/5000000")
@@ -65,7 +65,7 @@ def test_a_large_response_continues_when_the_client_receives(server: RunningServ
     assert client.get("/").body == b"ok"
 
 
-def test_a_disconnection_during_a_response_is_detected_after_it(server: RunningServer) -> None:
+def test_a_disconnection_during_a_response_is_detected_after_it(server):
     before = len(server.listener.active_channels)
     client = server.working()
     client.close()

@@ -7,7 +7,6 @@ from itertools import count
 import pytest
 from attrs import Factory, define
 
-from recipient_fields.entrypoints.server import limits
 from recipient_fields.entrypoints.server.connections import Kind
 from recipient_fields.entrypoints.server.dispatcher import RequestQueue
 
@@ -95,9 +94,7 @@ def test_overdue_writes_are_removed_without_being_counted() -> None:
         *((method, "/wait/compute", 4) for method in ("GET", "HEAD", "OPTIONS")),
     ],
 )
-def test_methods_and_paths_say_how_many_requests_are_in_progress(
-    method: str, path: str, begun: int
-) -> None:
+def test_methods_and_paths_say_how_many_requests_are_in_progress(method, path, begun):
     with running_server(threads=4) as server:
         for _ in range(5):
             server.connect().send_request(path, method)
@@ -128,7 +125,7 @@ def send_writes(server: RunningServer, begun: int) -> None:
 
 
 @pytest.mark.parametrize(("threads", "writes"), [(1, 1), (2, 1), (4, 3), (8, 7)])
-def test_writes_leave_one_thread_to_reads(threads: int, writes: int) -> None:
+def test_writes_leave_one_thread_to_reads(threads, writes):
     with running_server(threads) as server:
         send_writes(server, writes)
         if threads > 1:
@@ -152,11 +149,8 @@ def test_pipelined_requests_wait_for_the_write_before_them() -> None:
         assert server.begun == 1 + 7 + 4 + 1
 
 
-def test_a_write_that_waits_too_long_is_rejected_and_not_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(limits, "QUEUE_TIMEOUT", 0.3)
-    with running_server(threads=2) as server:
+def test_a_write_that_waits_too_long_is_rejected_and_not_counted() -> None:
+    with running_server(threads=2, QUEUE_TIMEOUT=0.3) as server:
         working = server.connect()
         working.send_request("/wait", "POST")
         eventually(lambda: server.begun == 1)

@@ -18,6 +18,9 @@ from ..support.command_line import Script
 from ..support.redaction import SECRET, log_lines_with_secrets
 from ..support.service import Service
 
+Start = Callable[..., Service]
+"""Starts a service with options of `serve`, and variables of its environment."""
+
 _LOAD_TESTS = ["test_history_growth.py", "test_large_catalogs.py", "test_load.py"]
 collect_ignore: list[str] = [] if "RECIPIENT_FIELDS_TEST_LOAD" in os.environ else _LOAD_TESTS
 """The load tests run only in `make test-load`."""
@@ -70,7 +73,7 @@ def service(storage: str) -> Iterator[Service]:
 
 
 @pytest.fixture
-def start(storage: str) -> Iterator[Callable[..., Service]]:
+def start(storage: str) -> Iterator[Start]:
     """Return a function that starts a service for this test, by default with the module's file."""
     with ExitStack() as services:
 

@@ -25,6 +25,7 @@ from recipient_fields.domain import OrganizationId
 from ..support.command_line import Script
 from ..support.service import FIELDS, Client, Response, Service, require_statuses
 from ..support.waiting import eventually
+from .conftest import Start
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ AT_ONCE_SECONDS = 0.1
 
 
 @pytest.fixture
-def service(start: Callable[..., Service]) -> Service:
+def service(start: Start) -> Service:
     """Start a service with an admin address."""
     return start("--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
 

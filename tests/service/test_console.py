@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from http.client import HTTPException
@@ -25,6 +24,7 @@ from ..support.command_line import Script
 from ..support.network import http_status
 from ..support.service import FIELDS, Service
 from ..support.waiting import eventually
+from .conftest import Start
 from .console import (
     SIGN_IN,
     RecordingBrowser,
@@ -50,14 +50,12 @@ def dana(core: Core, acme: OrganizationId) -> str:
 
 
 @pytest.fixture
-def console(start: Callable[..., Service]) -> Service:
+def console(start: Start) -> Service:
     return start("--console", "--log-level", "debug")
 
 
 class TestStorages:
-    def test_the_console_of_a_demonstration_works_on_the_memory_storage(
-        self, start: Callable[..., Service]
-    ) -> None:
+    def test_the_console_of_a_demonstration_works_on_the_memory_storage(self, start: Start) -> None:
         service = start("--demo", url="memory:", shows_secrets=True)
         link = service.wait_for(r"works once:\n\S+?(/console/links/\S+)\n")[1]
         browser = browse(service.url)
@@ -94,7 +92,7 @@ class TestStorages:
         assert logged_secrets(console.stderr, browser, other) == []
 
     def test_a_session_continues_after_a_restart(
-        self, start: Callable[..., Service], dana: str, acme: OrganizationId
+        self, start: Start, dana: str, acme: OrganizationId
     ) -> None:
         first = start("--console")
         browser = browse(first.url)
@@ -214,7 +212,7 @@ class TestAddresses:
 
     @pytest.mark.parametrize("address", ["127.0.0.2:0", "[::1]:0", "localhost:0"])
     def test_a_console_for_its_own_machine_requires_no_url(
-        self, start: Callable[..., Service], address: str
+        self, start: Start, address: str
     ) -> None:
         service = start("--console", RECIPIENT_FIELDS_LISTEN=address)
 
@@ -222,7 +220,7 @@ class TestAddresses:
 
 
 def test_a_kill_during_sign_in_harms_nothing(
-    start: Callable[..., Service], core: Core, acme: OrganizationId, file: Path
+    start: Start, core: Core, acme: OrganizationId, file: Path
 ) -> None:
     emails = [f"{name}@{acme}.example" for name in ("ann", "ben", "cat")]
     links = [invite(core, acme, email) for email in emails]
@@ -267,7 +265,7 @@ class TestFlood:
     MAX_GROWTH = 200 * 1024 * 1024
 
     def test_it_delays_no_other_administrator_and_needs_little_memory(
-        self, start: Callable[..., Service], core: Core, acme: OrganizationId
+        self, start: Start, core: Core, acme: OrganizationId
     ) -> None:
         service = start("--console", "--trusted-proxies", "127.0.0.1")
         emails = [f"user{number}@{acme}.example" for number in range(4)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -16,7 +15,7 @@ from recipient_fields.entrypoints.console import MAX_FILE_SIZE
 
 from ..console.browser import Response
 from ..support.command_line import Script
-from ..support.service import Service
+from .conftest import Start
 from .console import RecordingBrowser, browse, invite, logged_secrets, set_password
 from .test_console import peak_memory
 
@@ -46,7 +45,7 @@ def list_of_10_mib() -> bytes:
 
 
 def test_a_list_of_10_mib_has_the_report_and_the_rejects_of_the_command(
-    start: Callable[..., Service],
+    start: Start,
     core: Core,
     acme: OrganizationId,
     script: Script,

@@ -18,7 +18,7 @@ from recipient_fields.domain import PlainKey
 from ..support.command_line import Script
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import TIMEOUT
-from .conftest import new_file
+from .conftest import Start, new_file
 
 pytestmark = pytest.mark.slow
 
@@ -103,7 +103,7 @@ def script(storage: str) -> Script:
 
 
 @pytest.fixture
-def demonstration(start: Callable[..., Service]) -> Service:
+def demonstration(start: Start) -> Service:
     service = start("--demo", shows_secrets=True)
     service.wait_for(LAST_COMMAND)
     return service
@@ -126,7 +126,7 @@ def test_the_commands_print_an_email_create_a_field_and_are_forbidden(
 
 @pytest.mark.parametrize("log_format", ["json", "text"])
 def test_the_greeting_is_before_the_log_and_begins_with_the_console(
-    start: Callable[..., Service], log_format: str
+    start: Start, log_format: str
 ) -> None:
     service = start("--demo", "--log-format", log_format, shows_secrets=True)
     service.wait_for("process_id")
@@ -142,7 +142,7 @@ def test_the_greeting_is_before_the_log_and_begins_with_the_console(
     assert "listening on" in log
 
 
-def test_the_commands_work_over_ipv6(start: Callable[..., Service]) -> None:
+def test_the_commands_work_over_ipv6(start: Start) -> None:
     service = start("--demo", shows_secrets=True, RECIPIENT_FIELDS_LISTEN="[::1]:0")
     service.wait_for(LAST_COMMAND)
 
@@ -180,9 +180,7 @@ def test_the_key_is_printed_once_and_in_each_command(demonstration: Service) -> 
     assert demonstration.stderr.count(key) == 1 + len(commands(demonstration))
 
 
-def test_a_second_start_keeps_the_data_and_reports_it(
-    demonstration: Service, start: Callable[..., Service]
-) -> None:
+def test_a_second_start_keeps_the_data_and_reports_it(demonstration: Service, start: Start) -> None:
     client = demonstration.client(printed_key(demonstration))
     client.create(name="Shoe size", data_type="number")
     before = client.fields()
@@ -199,7 +197,7 @@ def test_a_second_start_keeps_the_data_and_reports_it(
 
 
 def test_a_storage_with_an_organization_gets_no_demonstration_data(
-    script: Script, start: Callable[..., Service]
+    script: Script, start: Start
 ) -> None:
     script("organizations", "create", "Acme")
 
@@ -217,7 +215,7 @@ def test_a_storage_with_an_organization_gets_no_demonstration_data(
 
 
 def test_reset_deletes_the_data_and_starts_again(
-    demonstration: Service, start: Callable[..., Service], script: Script
+    demonstration: Service, start: Start, script: Script
 ) -> None:
     former = printed_key(demonstration)
     demonstration.client(former).create(name="Shoe size", data_type="number")
@@ -247,7 +245,7 @@ def test_reset_deletes_nothing_of_others(script: Script, name: str) -> None:
     assert listed == [{"id": 1, "name": name}]
 
 
-def test_a_reset_of_an_empty_storage_is_a_first_start(start: Callable[..., Service]) -> None:
+def test_a_reset_of_an_empty_storage_is_a_first_start(start: Start) -> None:
     service = start("--demo", "--reset", shows_secrets=True)
 
     assert len(service.client(printed_key(service)).fields()) == 8
@@ -257,9 +255,7 @@ def test_reset_requires_a_demonstration(script: Script) -> None:
     assert script("serve", "--reset").usage_error() == "--reset requires --demo."
 
 
-def test_demonstration_and_address_can_be_set_in_the_environment(
-    start: Callable[..., Service],
-) -> None:
+def test_demonstration_and_address_can_be_set_in_the_environment(start: Start) -> None:
     service = start(
         shows_secrets=True,
         RECIPIENT_FIELDS_DEMO="1",
@@ -270,9 +266,7 @@ def test_demonstration_and_address_can_be_set_in_the_environment(
     assert len(service.client(printed_key(service)).fields()) == 8
 
 
-def test_a_link_opens_the_console_once(
-    demonstration: Service, start: Callable[..., Service]
-) -> None:
+def test_a_link_opens_the_console_once(demonstration: Service, start: Start) -> None:
     link = link_of(demonstration)
     page = Client(demonstration.url).send("GET", urlsplit(link).path, None, {})
     home = Client(demonstration.url).send("GET", "/", None, {"Accept": "text/html"})
@@ -287,7 +281,7 @@ def test_a_link_opens_the_console_once(
     assert link_of(start("--demo", shows_secrets=True)) != link  # Each start prints another link.
 
 
-def test_the_link_has_the_configured_address(start: Callable[..., Service]) -> None:
+def test_the_link_has_the_configured_address(start: Start) -> None:
     url = "https://fields.example.com"
 
     service = start("--demo", "--console-url", url, shows_secrets=True)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-
-from ..support.service import Service
 
 
 @pytest.mark.parametrize("options", [(), ("--esp-organizations", "1,7")])
-def test_organizations_that_share_credentials_are_warned_of(
-    start: Callable[..., Service], options: tuple[str, ...]
-) -> None:
+def test_organizations_that_share_credentials_are_warned_of(start, options):
     service = start("--console", *options)
     service.wait_for("listening on")
     warnings = [line["event"] for line in service.log if line["level"] == "warning"]

@@ -50,7 +50,7 @@ def files(folder: Path) -> dict[str, int]:
     return {path.name: permissions(path) for path in folder.iterdir()}
 
 
-def test_only_the_owner_can_read_the_files_of_a_running_service(file: Path, storage: str) -> None:
+def test_only_the_owner_can_read_the_files_of_a_running_service(file, storage):
     service = Service(storage, prefix=("sh", "-c", f'umask {UMASK:o}; exec "$0" "$@"'))
     try:
         service.wait_for("listening on")
@@ -65,9 +65,7 @@ def test_only_the_owner_can_read_the_files_of_a_running_service(file: Path, stor
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_only_the_owner_can_read_the_target_of_a_copy(
-    run: Callable[..., None], file: Path, link: bool
-) -> None:
+def test_only_the_owner_can_read_the_target_of_a_copy(run, file, link):
     target = file.with_name("copy.db")
     given = target
     if link:
@@ -78,20 +76,20 @@ def test_only_the_owner_can_read_the_target_of_a_copy(
     assert permissions(target) == 0o600
 
 
-def test_only_the_owner_can_read_a_backup(run: Callable[..., None], file: Path) -> None:
+def test_only_the_owner_can_read_a_backup(run, file):
     run(*CREATE)
     run("backup", str(file.with_name("backup.db")))
     assert permissions(file.with_name("backup.db")) == 0o600
 
 
-def test_only_the_owner_can_read_a_new_audit_log(run: Callable[..., None], file: Path) -> None:
+def test_only_the_owner_can_read_a_new_audit_log(run, file):
     audit_log = file.with_name("audit.log")
     run(*CREATE)
     run("keys", "--audit-log", str(audit_log), *CREATE_KEY)
     assert permissions(audit_log) == 0o600
 
 
-def test_only_the_owner_can_read_a_new_plan(run: Callable[..., None], file: Path) -> None:
+def test_only_the_owner_can_read_a_new_plan(run, file):
     document, saved = file.with_name("fields.yaml"), file.with_name("plan.json")
     document.write_text("fields: {}")
     plan = ("plan", str(document), "--organization", 1, "--out", str(saved))
@@ -104,7 +102,7 @@ def test_only_the_owner_can_read_a_new_plan(run: Callable[..., None], file: Path
     assert permissions(saved) == 0o640
 
 
-def test_existing_files_keep_their_permissions(run: Callable[..., None], file: Path) -> None:
+def test_existing_files_keep_their_permissions(run, file):
     run(*CREATE)
     audit_log = file.with_name("audit.log")
     audit_log.touch()
@@ -119,14 +117,7 @@ def test_existing_files_keep_their_permissions(run: Callable[..., None], file: P
     [(0o755, 0o644, True), (0o755, 0o640, False), (0o750, 0o644, False)],
     ids=["readable", "for-the-group", "in-a-private-folder"],
 )
-def test_a_service_warns_of_a_file_that_other_users_can_read(
-    run: Callable[..., None],
-    start: Callable[..., Service],
-    file: Path,
-    folder: int,
-    mode: int,
-    warns: bool,
-) -> None:
+def test_a_service_warns_of_a_file_that_other_users_can_read(run, start, file, folder, mode, warns):
     run(*CREATE)
     file.chmod(mode)
     file.parent.chmod(folder)

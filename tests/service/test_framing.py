@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..support.service import Service
 from ..support.waiting import TIMEOUT
 
 POST = b"POST /api/v1/recipient_fields HTTP/1.1\r\nHost: localhost\r\n"
@@ -134,9 +133,9 @@ UNSUPPORTED = [
     [*((sent, 400, "malformed_request") for sent in MALFORMED), *TOO_LARGE, *UNSUPPORTED],
     ids=lambda value: ascii(value)[-40:],
 )
-def test_a_rejected_request_gets_the_error_object_and_closes_the_connection(
-    service: Service, request_: bytes, status: int, code: str
-) -> None:
+def test_a_rejected_request_gets_an_error_object_and_closes_the_connection(
+    service, request_, status, code
+):
     response = service.anonymous.send_bytes(request_)
 
     assert (response.status, response.code) == (status, code)
@@ -148,7 +147,7 @@ def test_a_rejected_request_gets_the_error_object_and_closes_the_connection(
     assert service.anonymous("GET", "/healthz").status == 200
 
 
-def test_a_request_after_a_rejected_one_is_not_processed(service: Service) -> None:
+def test_a_request_after_a_rejected_one_is_not_processed(service):
     hidden = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     for malformed in MALFORMED:
         assert service.anonymous.send_bytes(malformed + hidden).status == 400
@@ -164,7 +163,7 @@ def test_a_request_after_a_rejected_one_is_not_processed(service: Service) -> No
         b"Content-Length: 2, 2\r\n" + HOST + b"\r\n",
     ],
 )
-def test_headers_before_the_fault_apply_to_the_rejection(service: Service, rest: bytes) -> None:
+def test_headers_before_the_fault_apply_to_the_rejection(service, rest):
     response = service.anonymous.send_bytes(GET + b"X-Request-Id: mine\r\n" + rest)
 
     assert response.headers["X-Request-Id"] == "mine"
@@ -180,7 +179,7 @@ def test_headers_before_the_fault_apply_to_the_rejection(service: Service, rest:
         b"\r\n\r\nX-Request-Id: mine\r\nX: a\r\n\r\n",
     ],
 )
-def test_other_lines_do_not_apply_to_the_rejection(service: Service, sent: bytes) -> None:
+def test_other_lines_do_not_apply_to_the_rejection(service, sent):
     assert service.anonymous.send_bytes(sent).headers["X-Request-Id"] != "mine"
 
 
@@ -194,7 +193,7 @@ def test_other_lines_do_not_apply_to_the_rejection(service: Service, sent: bytes
     ],
     ids=lambda value: ascii(value)[-40:],
 )
-def test_a_rejected_head_request_gets_no_body(service: Service, sent: bytes) -> None:
+def test_a_rejected_head_request_gets_no_body(service, sent):
     host = urlsplit(service.url)
     with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
         connection.sendall(sent)
@@ -204,7 +203,7 @@ def test_a_rejected_head_request_gets_no_body(service: Service, sent: bytes) -> 
     assert response.endswith(b"\r\n\r\n")
 
 
-def test_a_client_that_is_rejected_while_it_sends_can_read_the_response(service: Service) -> None:
+def test_a_client_that_is_rejected_while_it_sends_can_read_the_response(service):
     body = b" " * (8 * 1024 * 1024)
     response = service.anonymous.send_bytes(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
@@ -226,9 +225,7 @@ def test_a_client_that_is_rejected_while_it_sends_can_read_the_response(service:
     ids=lambda value: ascii(value)[-40:],
 )
 @pytest.mark.parametrize("at_once", [True, False])
-def test_unusual_but_unambiguous_requests_are_accepted(
-    service: Service, sent: bytes, at_once: bool
-) -> None:
+def test_unusual_but_unambiguous_requests_are_accepted(service, sent, at_once):
     host = urlsplit(service.url)
     with socket.create_connection((host.hostname, host.port), timeout=TIMEOUT) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -18,6 +18,7 @@ from recipient_fields.domain import Access, DataType, FieldDraft, OrganizationId
 
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import eventually
+from .conftest import Start
 
 SCHEMA = "/api/v1/recipient_schema"
 CLIENTS = 8
@@ -33,7 +34,7 @@ class Story:
 
 
 @pytest.fixture
-def story(start: Callable[..., Service], core: Core, request: pytest.FixtureRequest) -> Story:
+def story(start: Start, core: Core, request: pytest.FixtureRequest) -> Story:
     """Create an organization with a list of 3 MB and another one, and start a service."""
 
     def key(organization: OrganizationId, access: Access) -> str:
@@ -73,7 +74,7 @@ def flooding(request: Callable[[], Response]) -> Iterator[list[Response]]:
 
 
 @pytest.mark.parametrize("story", [("--cache", "0")], indirect=True)
-def test_a_flood_of_heavy_requests_leaves_threads_for_others(story: Story) -> None:
+def test_a_flood_of_heavy_requests_leaves_threads_for_others(story):
     with flooding(lambda: story.large("GET", SCHEMA)) as responses:
         for number in range(20):
             assert story.service.anonymous("GET", "/healthz").status == 200
@@ -86,7 +87,7 @@ def test_a_flood_of_heavy_requests_leaves_threads_for_others(story: Story) -> No
     assert {response.headers["Retry-After"] for response in rejected} == {"1"}
 
 
-def test_writes_overtake_content_that_takes_long(story: Story, core: Core) -> None:
+def test_writes_overtake_content_that_takes_long(story, core):
     reader = core.administration.create_organization("Reader").id
     issued = core.administration.issue_key(reader, name="T", access=Access.READ_ONLY)
     client = story.service.client(issued.plain.reveal())
@@ -105,7 +106,7 @@ def test_writes_overtake_content_that_takes_long(story: Story, core: Core) -> No
     assert during < 10
 
 
-def test_clients_that_do_not_read_a_list_share_it(story: Story) -> None:
+def test_clients_that_do_not_read_a_list_share_it(story):
     expected = story.large("GET", FIELDS).body
     host = urlsplit(story.service.url)
     request = f"GET {FIELDS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {story.large.key}\r\n\r\n"

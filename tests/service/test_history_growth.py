@@ -72,9 +72,7 @@ def operations(*, insertable: bool) -> list[dict[str, object]]:
     ]
 
 
-def test_small_batches_add_little_to_the_storage(
-    storage: tuple[str, Callable[[], int]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_small_batches_add_little_to_the_storage(storage, capsys):
     url, size = storage
     with closing(open_storage(url)) as opened:
         organization, key = large_fields(opened)

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from ..support.http_server import HANG, RESET, Reply, StubResponse, StubServer, 
 from ..support.network import http_status
 from ..support.service import FIELDS, Response, Service
 from ..support.waiting import TIMEOUT, eventually
+from .conftest import Start
 from .test_other_hosts import hosted
 
 pytestmark = pytest.mark.slow
@@ -32,8 +33,6 @@ CREDENTIALS = {
     "RECIPIENT_FIELDS_INTROSPECTION_CLIENT_SECRET": SECRET,
 }
 READ_ONLY_TOKEN = "a-read-only-token"
-
-Start = Callable[..., Service]
 
 
 @pytest.fixture
@@ -87,9 +86,7 @@ def test_a_token_of_the_issuer_reads_and_writes_for_its_organization(
     assert [field.key for field in core.fields.list_fields(acme).fields] == ["shop"]
 
 
-def test_a_change_is_visible_at_once_although_tokens_have_no_revision(
-    introspecting: Start,
-) -> None:
+def test_a_change_is_visible_at_once_although_tokens_have_no_revision(introspecting: Start) -> None:
     client = introspecting().client(TOKEN)
 
     for number in range(5):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
 from itertools import count
@@ -14,6 +13,7 @@ import pytest
 
 from ..support.service import FIELDS, Client, Service
 from ..support.waiting import eventually
+from .conftest import Start
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def killed_while_it_writes(service: Service, key: str, name: str) -> list[Writer
 
 
 def test_every_acknowledged_write_is_stored_exactly_once_after_a_kill(
-    start: Callable[..., Service], key: str
+    start: Start, key: str
 ) -> None:
     expected: dict[int, dict[str, Any]] = {}
     for attempt in range(3):
@@ -98,9 +98,7 @@ def assert_stored(writer: Writer, stored: dict[int, dict[str, Any]]) -> None:
             assert stored[field_id]["key"] == field["key"]
 
 
-def test_a_batch_is_stored_completely_or_not_at_all_after_a_kill(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_a_batch_is_stored_completely_or_not_at_all_after_a_kill(start: Start, key: str) -> None:
     service = start()
     client = service.client(key)
     began = monotonic()
@@ -148,9 +146,7 @@ def deletion(field: dict[str, Any]) -> dict[str, object]:
     return {"operation": "delete", "reference": field["id"]}
 
 
-def test_keys_and_deletions_are_preserved_after_a_kill(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_keys_and_deletions_are_preserved_after_a_kill(start: Start, key: str) -> None:
     service = start()
     service.client(key).create(name="Shop")
     service.client(key)("DELETE", f"{FIELDS}/shop")

@@ -238,9 +238,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_flood_delays_no_other_organization(
-    host: Host, attack: str, tmp_path: Path, report: Callable[[str], None]
-) -> None:
+def test_a_flood_delays_no_other_organization(host, attack, tmp_path, report):
     durations: dict[str, list[float]] = {"list": [], "field": [], "health": []}
     statuses: Counter[int] = Counter()
     host.forget_peak()
@@ -272,9 +270,7 @@ def test_a_flood_delays_no_other_organization(
 
 
 @pytest.mark.parametrize("path", [FIELDS, SCHEMA, f"{FIELDS}?sort=NUMBER"])
-def test_six_clients_that_do_not_read_cost_little(
-    host: Host, path: str, report: Callable[[str], None]
-) -> None:
+def test_six_clients_that_do_not_read_cost_little(host, path, report):
     sorts = ("name", "-name", "key", "-key", "created_at", "-created_at")
     attacker = Client(host.url, host.attacker)
 

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +20,7 @@ import pytest
 from ..support.command_line import SCRIPT, Script, environment_with
 from ..support.service import Client, Service
 from ..support.waiting import TIMEOUT, eventually
+from .conftest import Start
 from .test_admin import THREADS, all_workers_busy
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ def terminal_output(*options: str, storage: str = "memory:") -> str:
     return output.decode()
 
 
-def test_the_first_line_describes_the_process(start: Callable[..., Service], file: Path) -> None:
+def test_the_first_line_describes_the_process(start: Start, file: Path) -> None:
     service = start("--threads", "3")
 
     first = json.loads(service.wait_for("(.*)\n")[1])
@@ -80,7 +80,7 @@ def test_the_first_line_describes_the_process(start: Callable[..., Service], fil
     assert str(file) not in service.stderr
 
 
-def test_the_first_line_contains_the_admin_address(start: Callable[..., Service]) -> None:
+def test_the_first_line_contains_the_admin_address(start: Start) -> None:
     service = start("--admin-listen", "127.0.0.1:0")
     service.wait_for("listening on")
 
@@ -91,9 +91,7 @@ def test_the_first_line_contains_the_admin_address(start: Callable[..., Service]
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_the_last_lines_contain_the_signal_and_the_end(
-    start: Callable[..., Service], by: signal.Signals
-) -> None:
+def test_the_last_lines_contain_the_signal_and_the_end(start: Start, by: signal.Signals) -> None:
     service = start()
     service.wait_for("listening on")
 
@@ -109,9 +107,7 @@ def test_the_last_lines_contain_the_signal_and_the_end(
     assert draining["process_id"] == ended["process_id"] == service.process_id
 
 
-def test_the_page_on_monitoring_lists_each_line_with_its_members(
-    start: Callable[..., Service],
-) -> None:
+def test_the_page_on_monitoring_lists_each_line_with_its_members(start: Start) -> None:
     page = (Path(__file__).parents[2] / "docs/operating/monitoring.md").read_text("utf-8")
     rows = re.findall(
         r"^\| `(listening on|draining|ended)[^|]*\|[^|]*\|([^|]*)\|$", page, re.MULTILINE
@@ -125,7 +121,7 @@ def test_the_page_on_monitoring_lists_each_line_with_its_members(
 
 
 def test_the_last_lines_contain_the_number_of_requests_in_flight_and_the_duration(
-    start: Callable[..., Service], key: str, file: Path
+    start: Start, key: str, file: Path
 ) -> None:
     service = start("--admin-listen", "127.0.0.1:0", "--threads", str(THREADS))
     service.wait_for("listening on")
@@ -146,7 +142,7 @@ def test_the_last_lines_contain_the_number_of_requests_in_flight_and_the_duratio
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
-def test_the_lines_are_logged_at_every_level(start: Callable[..., Service], level: str) -> None:
+def test_the_lines_are_logged_at_every_level(start: Start, level: str) -> None:
     service = start("--log-level", level)
     service.wait_for("listening on")
     service.stop()
@@ -157,7 +153,7 @@ def test_the_lines_are_logged_at_every_level(start: Callable[..., Service], leve
 
 
 @pytest.mark.parametrize("style", ["auto", "json"])
-def test_a_json_log_contains_only_json(start: Callable[..., Service], style: str) -> None:
+def test_a_json_log_contains_only_json(start: Start, style: str) -> None:
     service = start("--log-format", style, "--admin-listen", "127.0.0.1:0", "--migrate")
     service.wait_for("listening on")
     service.stop()
@@ -184,7 +180,7 @@ def test_a_demonstration_at_a_terminal_shows_its_greeting_before_the_log(tmp_pat
 
 
 def test_the_messages_of_a_demonstration_are_complete_with_a_json_log(
-    start: Callable[..., Service], tmp_path: Path
+    start: Start, tmp_path: Path
 ) -> None:
     service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_secrets=True)
     service.wait_for('"listening on')
@@ -206,7 +202,7 @@ def test_the_reference_page_in_the_first_line_exists(service: Service) -> None:
     assert service.anonymous("GET", urlsplit(page).path, Accept="text/html").status == 200
 
 
-def test_a_killed_process_has_no_last_line(start: Callable[..., Service]) -> None:
+def test_a_killed_process_has_no_last_line(start: Start) -> None:
     service = start()
     service.wait_for("listening on")
 
@@ -236,9 +232,7 @@ def test_a_failed_start_is_reported_on_one_line_without_log_lines(
 
 
 @pytest.mark.parametrize("reader", ["closed", "blocked"])
-def test_an_unread_log_delays_neither_start_nor_shutdown(
-    reader: str,
-) -> None:
+def test_an_unread_log_delays_neither_start_nor_shutdown(reader: str) -> None:
     reading, writing = os.pipe()
     if reader == "closed":
         os.close(reading)

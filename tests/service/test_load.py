@@ -77,9 +77,7 @@ def create_large_list(client: Client) -> None:
         assert client.create(name=f"Field {number}", allowed_values=values).status == 201
 
 
-def test_slow_clients_do_not_delay_other_clients(
-    start: Callable[..., Service], key: str, report: Callable[[str, Figures], None]
-) -> None:
+def test_slow_clients_do_not_delay_other_clients(start, key, report):
     service = start("--log-level", "error")
     create_large_list(service.client(key))
     request = get_request(key, f"{FIELDS}/field_missing")
@@ -101,9 +99,7 @@ def test_slow_clients_do_not_delay_other_clients(
 
 
 @pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "new connections"])
-def test_ten_times_the_capacity_is_served_or_rejected(
-    report: Callable[[str, Figures], None], keep_alive: bool
-) -> None:
+def test_ten_times_the_capacity_is_served_or_rejected(report, keep_alive):
     with slow_server_url(milliseconds=40, threads=4) as url:
         near = send_at_rate(90, 5, url, PLAIN, keep_alive=keep_alive)
         report("nine tenths of the capacity", near)
@@ -121,9 +117,7 @@ def test_ten_times_the_capacity_is_served_or_rejected(
     assert set(after.statuses) == {"200"}
 
 
-def test_the_service_survives_overload(
-    start: Callable[..., Service], key: str, report: Callable[[str, Figures], None]
-) -> None:
+def test_the_service_survives_overload(start, key, report):
     """There are no limits for the figures, because the clients use half of the CPU."""
     service = start("--log-level", "error")
     request = get_request(key, f"{FIELDS}/missing")
@@ -132,9 +126,7 @@ def test_the_service_survives_overload(
     assert service.anonymous("GET", "/healthz").status == 200
 
 
-def test_500_connections_use_at_most_200_mebibytes(
-    start: Callable[..., Service], key: str, report_line: Callable[[str], None]
-) -> None:
+def test_500_connections_use_at_most_200_mebibytes(start, key, report_line):
     service = start("--log-level", "error")
     create_large_list(service.client(key))
     process = psutil.Process(service.process_id)
@@ -157,9 +149,7 @@ def test_500_connections_use_at_most_200_mebibytes(
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_the_service_ends_in_time(
-    start: Callable[..., Service], key: str, by: signal.Signals, report_line: Callable[[str], None]
-) -> None:
+def test_the_service_ends_in_time(start, key, by, report_line):
     for kind in ("idle", "idle with 50 connections", "busy with 300 clients"):
         service = start("--log-level", "error")
         request = get_request(key, f"{FIELDS}/missing")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from recipient_fields.domain import OrganizationId, PlainKey
 
 from ..support.service import FIELDS, Client, Service, require_statuses
 from ..support.waiting import eventually
+from .conftest import Start
 from .test_lifetime import terminal_output
 
 pytestmark = pytest.mark.slow
@@ -91,9 +91,7 @@ def test_only_the_log_contains_the_reason_of_a_401(
 TRUSTING = ("--log-client-address", "--trusted-proxies", "127.0.0.0/8, 10.0.0.0/8")
 
 
-def test_the_client_address_is_the_one_behind_the_trusted_proxies(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_the_client_address_is_the_one_behind_the_trusted_proxies(start: Start, key: str) -> None:
     service = start(*TRUSTING)
     client = service.client(key)
     client("GET", FIELDS, **{"X-Forwarded-For": "192.0.2.66, 203.0.113.9, 10.0.0.1"})
@@ -107,9 +105,7 @@ def test_the_client_address_is_the_one_behind_the_trusted_proxies(
     ]
 
 
-def test_a_rejected_request_has_the_client_address_if_its_headers_were_read(
-    start: Callable[..., Service],
-) -> None:
+def test_a_rejected_request_has_the_client_address_if_its_headers_were_read(start: Start) -> None:
     service = start(*TRUSTING)
     host = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 203.0.113.9\r\n"
     service.anonymous.send_bytes(f"{host}Transfer-Encoding: gzip\r\n\r\n".encode())
@@ -122,7 +118,7 @@ def test_a_rejected_request_has_the_client_address_if_its_headers_were_read(
 
 
 def test_without_trusted_proxies_the_client_address_is_that_of_the_peer(
-    start: Callable[..., Service], key: str
+    start: Start, key: str
 ) -> None:
     service = start(RECIPIENT_FIELDS_LOG_CLIENT_ADDRESS="true")
     service.client(key)("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
@@ -131,9 +127,7 @@ def test_without_trusted_proxies_the_client_address_is_that_of_the_peer(
     assert [line["client_address"] for line in service.requests] == ["127.0.0.1"]
 
 
-def test_client_addresses_are_not_logged_by_default(
-    start: Callable[..., Service], key: str
-) -> None:
+def test_client_addresses_are_not_logged_by_default(start: Start, key: str) -> None:
     service = start("--trusted-proxies", "127.0.0.1")
     service.client(key)("GET", FIELDS, **{"X-Forwarded-For": "203.0.113.9"})
     service.stop()
@@ -142,7 +136,7 @@ def test_client_addresses_are_not_logged_by_default(
     assert "203.0.113.9" not in service.stderr
 
 
-def test_the_admin_address_logs_client_addresses(start: Callable[..., Service]) -> None:
+def test_the_admin_address_logs_client_addresses(start: Start) -> None:
     service = start(*TRUSTING, "--admin-listen", "127.0.0.1:0")
     admin = Client("http://" + service.wait_for(r'"admin_address": "([^"]+)"')[1])
     admin("GET", "/nothing", **{"X-Forwarded-For": "203.0.113.9"})
@@ -157,7 +151,7 @@ def test_the_admin_address_logs_client_addresses(start: Callable[..., Service]) 
 @pytest.mark.parametrize(
     "networks", ["proxy.example", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.0/8;::1"]
 )
-def test_an_invalid_network_is_a_usage_error(start: Callable[..., Service], networks: str) -> None:
+def test_an_invalid_network_is_a_usage_error(start: Start, networks: str) -> None:
     service = start("--trusted-proxies", networks)
 
     service.wait_for(
@@ -167,9 +161,7 @@ def test_an_invalid_network_is_a_usage_error(start: Callable[..., Service], netw
 
 
 @pytest.mark.parametrize("level", ["warning", "error"])
-def test_requests_are_not_logged_at_higher_levels(
-    start: Callable[..., Service], key: str, level: str
-) -> None:
+def test_requests_are_not_logged_at_higher_levels(start: Start, key: str, level: str) -> None:
     service = start("--log-level", level)
     service.client(key)("GET", FIELDS)
 
@@ -177,7 +169,7 @@ def test_requests_are_not_logged_at_higher_levels(
     assert service.requests == []
 
 
-def test_probes_are_logged_only_at_level_debug(start: Callable[..., Service]) -> None:
+def test_probes_are_logged_only_at_level_debug(start: Start) -> None:
     usual, debugged = start(), start(RECIPIENT_FIELDS_LOG_LEVEL="debug")
     for service in (usual, debugged):
         service.anonymous("GET", "/healthz")
@@ -187,7 +179,7 @@ def test_probes_are_logged_only_at_level_debug(start: Callable[..., Service]) ->
     assert [line["route"] for line in debugged.requests] == ["/healthz"]
 
 
-def test_the_log_can_be_readable_text(start: Callable[..., Service], key: str) -> None:
+def test_the_log_can_be_readable_text(start: Start, key: str) -> None:
     service = start("--log-format", "text")
     service.client(key)("GET", FIELDS)
 
@@ -203,7 +195,7 @@ def test_the_log_at_a_terminal_is_readable_text_by_default(style: str, *, readab
     assert ("\x1b[" in output) is readable
 
 
-def test_an_invalid_level_or_format_is_a_usage_error(start: Callable[..., Service]) -> None:
+def test_an_invalid_level_or_format_is_a_usage_error(start: Start) -> None:
     for option in ("--log-level", "--log-format"):
         service = start(option, "loud")
         service.wait_for(f"Invalid value for '{option}'")

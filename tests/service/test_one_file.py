@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,7 +13,7 @@ from recipient_fields.domain import OrganizationId
 
 from ..support.command_line import Script
 from ..support.service import FIELDS, Service, require_statuses
-from .conftest import checked
+from .conftest import Start, checked
 
 pytestmark = pytest.mark.slow
 
@@ -150,9 +150,7 @@ def test_an_api_field_is_read_only_on_the_command_line(
 
 
 @pytest.mark.parametrize("setting", ["--field-limit=1", "RECIPIENT_FIELDS_FIELD_LIMIT"])
-def test_the_limit_of_fields_can_be_set(
-    start: Callable[..., Service], key: str, setting: str
-) -> None:
+def test_the_limit_of_fields_can_be_set(start: Start, key: str, setting: str) -> None:
     service = start(setting) if setting.startswith("--") else start(**{setting: "1"})
     client = service.client(key)
 

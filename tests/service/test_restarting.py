@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -13,6 +12,7 @@ import pytest
 from ..support.command_line import Script
 from ..support.service import FIELDS, Service
 from ..support.waiting import TIMEOUT
+from .conftest import Start
 from .load import send_at_rate
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ RATE = int(os.environ.get("RECIPIENT_FIELDS_TEST_RESTARTS_RATE", "100"))
 
 @pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "new connections"])
 def test_a_rolling_restart_under_load_fails_no_request(
-    start: Callable[..., Service], key: str, keep_alive: bool
+    start: Start, key: str, keep_alive: bool
 ) -> None:
     old = start("--reuse-port", "--log-level", "error")
     url, address = old.url, urlsplit(old.url).netloc
@@ -44,9 +44,7 @@ def test_a_rolling_restart_under_load_fails_no_request(
     assert figures.slowest("200") < 2.5
 
 
-def test_a_shared_address_can_not_be_used_without_reuse_port(
-    start: Callable[..., Service], script: Script
-) -> None:
+def test_a_shared_address_can_not_be_used_without_reuse_port(start: Start, script: Script) -> None:
     service = start("--reuse-port")
     address = urlsplit(service.url).netloc
 

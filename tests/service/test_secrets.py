@@ -25,6 +25,7 @@ from ..support.esp_account import KEY, braze_accounts
 from ..support.http_server import Handler, ReceivedRequest, Reply, StubResponse, stub_server
 from ..support.service import Service
 from ..support.waiting import eventually
+from .conftest import Start
 from .console import browse, invite, set_password
 from .test_traces import ACCEPTED, exporting_to
 
@@ -80,9 +81,7 @@ def seen(file: Path) -> Seen:
 
 
 @pytest.fixture
-def start_traced(
-    start: Callable[..., Service], seen: Seen
-) -> Iterator[Callable[[Mapping[str, str]], Service]]:
+def start_traced(start: Start, seen: Seen) -> Iterator[Callable[[Mapping[str, str]], Service]]:
     """Return a function that starts a service with the console and traces."""
     with stub_server(seen.receive) as collector:
         options = ("--console", "--traces", "--log-level", "debug")

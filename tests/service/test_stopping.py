@@ -9,7 +9,6 @@ import resource
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
@@ -20,14 +19,13 @@ import pytest
 from ..support.command_line import SCRIPT, Script, environment_with
 from ..support.service import FIELDS, Service
 from ..support.waiting import TIMEOUT
+from .conftest import Start
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_service_ends_at_once_with_status_0(
-    start: Callable[..., Service], by: signal.Signals
-) -> None:
+def test_an_idle_service_ends_at_once_with_status_0(start: Start, by: signal.Signals) -> None:
     service = start()
     service.anonymous("GET", "/healthz")
 
@@ -35,7 +33,7 @@ def test_an_idle_service_ends_at_once_with_status_0(
     assert service.stderr.count("\n") == 3  # The lines are listening, draining and ended.
 
 
-def test_the_service_ignores_sighup(start: Callable[..., Service]) -> None:
+def test_the_service_ignores_sighup(start: Start) -> None:
     service = start()
     service.anonymous("GET", "/healthz")
     os.kill(service.process_id, signal.SIGHUP)
@@ -45,9 +43,7 @@ def test_the_service_ignores_sighup(start: Callable[..., Service]) -> None:
     assert [line["event"] for line in service.log][-2:] == ["draining", "ended"]
 
 
-def test_sigint_ends_the_service_even_if_the_shell_ignores_it(
-    start: Callable[..., Service],
-) -> None:
+def test_sigint_ends_the_service_even_if_the_shell_ignores_it(start: Start) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # As a shell does for a command with `&`.
     try:
         service = start()
@@ -59,9 +55,7 @@ def test_sigint_ends_the_service_even_if_the_shell_ignores_it(
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_open_connections_do_not_delay_the_shutdown(
-    start: Callable[..., Service], by: signal.Signals
-) -> None:
+def test_open_connections_do_not_delay_the_shutdown(start: Start, by: signal.Signals) -> None:
     service = start()
     host = urlsplit(service.url)
     connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
@@ -75,7 +69,7 @@ def test_open_connections_do_not_delay_the_shutdown(
     connection.close()
 
 
-def test_every_received_request_gets_a_response(start: Callable[..., Service], key: str) -> None:
+def test_every_received_request_gets_a_response(start: Start, key: str) -> None:
     service = start()
     request = f"GET {FIELDS} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {key}\r\n\r\n".encode()
     host = urlsplit(service.url)
@@ -117,7 +111,7 @@ def test_an_unread_log_does_not_delay_the_shutdown() -> None:
             process.kill()
 
 
-def test_a_second_signal_ends_the_service_at_once(start: Callable[..., Service]) -> None:
+def test_a_second_signal_ends_the_service_at_once(start: Start) -> None:
     service = start()
     host = urlsplit(service.url)
     with socket.create_connection((host.hostname, host.port)) as silent:
@@ -129,7 +123,7 @@ def test_a_second_signal_ends_the_service_at_once(start: Callable[..., Service])
         assert service.stop() == -signal.SIGTERM
 
 
-def test_the_service_is_not_ready_after_the_signal(start: Callable[..., Service]) -> None:
+def test_the_service_is_not_ready_after_the_signal(start: Start) -> None:
     service = start()
     host = urlsplit(service.url)
     connection = HTTPConnection(host.hostname or "", host.port, timeout=TIMEOUT)
@@ -159,7 +153,7 @@ def test_more_connections_than_open_files_are_reported_on_one_line(script: Scrip
 
 
 def test_a_service_that_is_stopped_during_the_start_ends_with_status_0(
-    start: Callable[..., Service], tmp_path: Path
+    start: Start, tmp_path: Path
 ) -> None:
     service = start("--demo", url=f"sqlite:{tmp_path / 'fields.db'}", shows_secrets=True)
 
@@ -167,7 +161,7 @@ def test_a_service_that_is_stopped_during_the_start_ends_with_status_0(
     assert service.stop() == 0
 
 
-def test_stored_data_is_available_after_a_restart(start: Callable[..., Service], key: str) -> None:
+def test_stored_data_is_available_after_a_restart(start: Start, key: str) -> None:
     service = start()
     created = service.client(key).create(name="Shop")
     service.stop()
@@ -175,7 +169,7 @@ def test_stored_data_is_available_after_a_restart(start: Callable[..., Service],
     assert start().client(key)("GET", f"{FIELDS}/shop").body == created.body
 
 
-def test_the_port_is_free_at_once(start: Callable[..., Service]) -> None:
+def test_the_port_is_free_at_once(start: Start) -> None:
     service = start()
     service.anonymous("GET", "/healthz")
     address = urlsplit(service.url).netloc

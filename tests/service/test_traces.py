@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ from ..support.http_server import (
 from ..support.network import free_port, http_status
 from ..support.service import FIELDS, Client, Service
 from ..support.waiting import eventually
+from .conftest import Start
 from .test_other_hosts import HOSTS, hosted
 
 pytestmark = pytest.mark.slow
@@ -107,9 +108,6 @@ def collector() -> Iterator[Collector]:
         collector = Collector(server)
         server.handler = collector.receive
         yield collector
-
-
-Start = Callable[..., Service]
 
 
 @pytest.fixture

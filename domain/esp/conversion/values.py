@@ -377,13 +377,6 @@ def _readings(profile: Profile) -> Sequence[tuple[DataType, Expression]]:
 
 def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
     bare = evolve(profile, filters=evolve(profile.filters, value="VALUE"))
-    for name in FilterName:
-        data_type = _TYPES.get(name, DataType.TEXT)
-        for argument in _ARGUMENTS.get(name, (None,)):
-            written = Filter(name, argument)
-            with suppress(NotInsertable):
-                code = filter_code(bare, SLOT, [written], data_type).code
-                yield _filter_pattern(profile, code, written)
     for name, form in profile.filters.forms.items():
         if isinstance(form, FilterRefusal):
             continue
@@ -394,6 +387,13 @@ def _filter_patterns(profile: Profile) -> Iterator[_Pattern]:
             argument, *_ = _ARGUMENTS.get(name, (None,))
             caveats = (caveat.format(title=profile.title),)
             yield _filter_pattern(profile, code, Filter(name, argument), caveats)
+    for name in FilterName:
+        data_type = _TYPES.get(name, DataType.TEXT)
+        for argument in _ARGUMENTS.get(name, (None,)):
+            written = Filter(name, argument)
+            with suppress(NotInsertable):
+                code = filter_code(bare, SLOT, [written], data_type).code
+                yield _filter_pattern(profile, code, written)
 
 
 def _filter_pattern(

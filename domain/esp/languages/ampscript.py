@@ -122,8 +122,7 @@ class _Reader:
 
 def _output(start: int, end: int, tokens: Tokens) -> Node:
     try:
-        value = _Expressions(tokens).condition()
-        tokens.require_end()
+        value = tokens.whole(_Expressions(tokens).condition)
     except NotRead as error:
         return Unread(start, end, str(error))
     return Output(start, end, value)

@@ -260,9 +260,7 @@ class _Test:
 
     def read(self) -> Expression:
         """Return the test. Raises: NotRead."""
-        found = self.tokens.levels(self._membership, ("and",), ("or",))
-        self.tokens.require_end()
-        return found
+        return self.tokens.whole(lambda: self.tokens.levels(self._membership, ("and",), ("or",)))
 
     def _membership(self) -> Expression:
         found = self._relation()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from attrs import define, field
 
 from .tree import Expression, Literal, Operation, Path
+
+T = TypeVar("T")
 
 MAX_DEPTH = 30
 """Parts of an expression in one another, such as parentheses. Readers are recursive."""
@@ -124,6 +126,12 @@ class Tokens:
         """Require that there are no more tokens. Raises: NotRead if there are."""
         if self.peek() is not END:
             raise NotRead(f"{self._describe()} after the expression.")
+
+    def whole(self, read: Callable[[], T]) -> T:
+        """Return what `read` returns, after which there must be no more tokens."""
+        found = read()
+        self.require_end()
+        return found
 
     def refuse(self) -> NotRead:
         """Return the error about the next token."""

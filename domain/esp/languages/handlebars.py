@@ -307,9 +307,7 @@ class _Expressions:
 
     def only(self) -> Expression:
         """Return the value, or the call of a helper, which is all of the tag."""
-        found = self._call()
-        self.tokens.require_end()
-        return found
+        return self.tokens.whole(self._call)
 
     def name(self) -> str:
         """Return the name at the beginning of the tag, or an empty text."""
@@ -318,9 +316,7 @@ class _Expressions:
 
     def only_name(self) -> str:
         """Return the path in the end of a block, as it is written."""
-        found = _original(self._value())
-        self.tokens.require_end()
-        return found
+        return _original(self.tokens.whole(self._value))
 
     def block(self) -> tuple[Expression, tuple[str, ...]]:
         """Return the expression of a block, and its variables: `as |item index|`."""
@@ -337,9 +333,7 @@ class _Expressions:
 
     def arguments_of_tag(self) -> tuple[tuple[Expression, ...], tuple[tuple[str, Expression], ...]]:
         """Return the values in a tag without a helper, such as `{{> name value}}`."""
-        arguments, named = self._arguments()
-        self.tokens.require_end()
-        return arguments, named
+        return self.tokens.whole(self._arguments)
 
     def _call(self) -> Expression:
         """Return the value, or the call if there are arguments."""

@@ -206,9 +206,7 @@ class _Expressions:
 
     def only(self) -> Expression:
         """Return the expression, or the list without brackets, which is all of the code."""
-        found = self.list_of(self.any)
-        self.tokens.require_end()
-        return found
+        return self.tokens.whole(lambda: self.list_of(self.any))
 
     def only_test(self) -> Expression:
         """Return the test of an `if`, which is all of the code but a colon."""

@@ -336,9 +336,7 @@ class _Expressions:
         """Return the value with its filters, which are all of the code, or an empty text."""
         if self._tokens.accept_end():
             return Literal("")
-        found = self._filtered()
-        self._tokens.require_end()
-        return found
+        return self._tokens.whole(self._filtered)
 
     def condition(self) -> Expression:
         """Return the test: `and` and `or` have one precedence, from right to left."""
@@ -358,9 +356,7 @@ class _Expressions:
 
     def only_expression(self) -> Expression:
         """Return the expression, which is all of the code."""
-        found = self._expression()
-        self._tokens.require_end()
-        return found
+        return self._tokens.whole(self._expression)
 
     def alternatives(self) -> tuple[Expression, ...]:
         """Return the expressions between `or` or commas."""

@@ -93,9 +93,7 @@ class _Test:
 
     def read(self) -> Expression:
         """Return the test, which is all of the code. Raises: NotRead."""
-        found = self._disjunction()
-        self._tokens.require_end()
-        return found
+        return self._tokens.whole(self._disjunction)
 
     def _disjunction(self) -> Expression:
         return self._tokens.levels(self._comparison, ("&&",), ("||",))

@@ -198,9 +198,7 @@ class _Expressions:
 
     def only(self) -> Expression:
         """Return the expression, which is all of the code."""
-        found = self.any()
-        self.tokens.require_end()
-        return found
+        return self.tokens.whole(self.any)
 
     def require_alone(self, word: str) -> None:
         """Require the end of a tag without arguments: a divider, or the end of a block."""

@@ -51,8 +51,8 @@ SHOWN_FORMS = {
 
 _TEXT_IS_NUMBER = Caveat(
     WarningCode.NUMBER_AS_TEXT,
-    f"{Engine.DJANGO.value} finds a number that is stored as text neither equal to a number, nor"
-    " less or greater.",
+    f"For {Engine.DJANGO.value}, a number that is stored as text is never equal to, less than or"
+    " greater than a number.",
 )
 
 NUMBERS = dict.fromkeys((Feature.NUMBER_EQUALITY, Feature.ORDER), (_TEXT_IS_NUMBER,))

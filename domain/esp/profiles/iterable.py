@@ -83,6 +83,11 @@ _RESERVED = frozenset(
 )
 
 
+_BLANK = (
+    "{title} writes a blank as +, which is a blank in the query of a link only, encodes ~, and does"
+    " not encode *, as in a *~."
+)
+
 PROFILE = Profile(
     esp=Esp("iterable"),
     title="Iterable",
@@ -174,11 +179,11 @@ PROFILE = Profile(
             FilterName.URL: evolve(
                 _filter(
                     "{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}",
-                    "{title} writes a blank as +, which is a blank in the query of a link only,"
-                    " encodes ~, and does not encode *, as in a *~.",
+                    _BLANK,
                 ),
                 is_output=True,
                 others={
+                    "{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}": _BLANK,
                     "{{#urlEncode}}{{VALUE}}{{/urlEncode}}": (
                         "{title} escapes HTML before it encodes the value here: & becomes"
                         " %26amp%3B."

@@ -20,7 +20,7 @@ from recipient_fields.domain import (
 from ...console import ROOT, invitation_url, link_url
 from ..commands import CommandGroup
 from ..options import confirm, console_url_option, json_option, option, yes_option
-from ..output import note, print_json, print_line, print_table
+from ..output import is_json, note, print_json, print_line, print_or_note, print_rows
 from ..targets import open_existing, open_for_organization, organization_option
 from ..typed_options import OneOf
 from .audit_log import audit_log_option
@@ -51,7 +51,7 @@ def administrators() -> None:
 )
 @console_url_option
 @json_option
-def invite(email: str, organization: str, role: Role, console_url: str, *, as_json: bool) -> None:
+def invite(email: str, organization: str, role: Role, console_url: str) -> None:
     """Invite a person to an organization, and print a link.
 
     The link opens a page on which the person accepts the invitation, with the password of the
@@ -64,22 +64,21 @@ def invite(email: str, organization: str, role: Role, console_url: str, *, as_js
     where = f"with the role {role.value} in organization {chosen.id}, {chosen.name}"
     if isinstance(invited, IssuedInvitation):
         invitation = invited.invitation
-        if not as_json:
+        if not is_json():
             note(f"Invited {invitation.email} {where}.")
             if account is not None:
                 note(_HAS_ACCOUNT.format(email=account.email))
         url = invitation_url(f"{console_url}{ROOT}", invited.token)
-        _show_link(invitation.email, url, invitation.expires_at, as_json=as_json)
-    elif as_json:
-        print_json({"email": invited.email.text, "link": None, "expires_at": None})
+        _show_link(invitation.email, url, invitation.expires_at)
     else:
-        note(f"{invited.email} is an administrator {where}.")
+        document = {"email": invited.email.text, "link": None, "expires_at": None}
+        print_or_note(document, f"{invited.email} is an administrator {where}.")
 
 
 @administrators.command("list")
 @organization_option
 @json_option
-def list_(organization: str, *, as_json: bool) -> None:
+def list_(organization: str) -> None:
     """List an organization's administrators.
 
     STATE is "invited" until the person has used the link, or "expired" if the link has expired,
@@ -96,12 +95,10 @@ def list_(organization: str, *, as_json: bool) -> None:
                 for each in core.administrators.list_invitations(chosen.id)
             ),
         ]
-    if as_json:
-        print_json({"administrators": rows})
-    else:
-        shown = ("id", "email", "role", "state")
-        titles = [title.upper() for title in shown]
-        print_table(titles, [[row[member] for member in shown] for row in rows])
+    shown = ("id", "email", "role", "state")
+    titles = [title.upper() for title in shown]
+    cells = [[row[member] for member in shown] for row in rows]
+    print_rows({"administrators": rows}, titles, cells)
 
 
 @administrators.command(changes_storage=True)
@@ -109,7 +106,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 @organization_option
 @yes_option
 @json_option
-def revoke(email: str, organization: str, *, yes: bool, as_json: bool) -> None:
+def revoke(email: str, organization: str, *, yes: bool) -> None:
     """Remove an administrator from an organization, and end all of the person's sessions.
 
     If the person has not accepted the invitation yet, it is withdrawn.
@@ -130,17 +127,14 @@ def revoke(email: str, organization: str, *, yes: bool, as_json: bool) -> None:
         else:
             core.administrators.revoke(chosen.id, found.id)
             document = _render(found, chosen.id)
-    if as_json:
-        print_json({"administrator": document})
-    else:
-        note(f"Revoked {described}.")
+    print_or_note({"administrator": document}, f"Revoked {described}.")
 
 
 @administrators.command(changes_storage=True)
 @click.argument("email")
 @console_url_option
 @json_option
-def reset(email: str, console_url: str, *, as_json: bool) -> None:
+def reset(email: str, console_url: str) -> None:
     """Print a link that sets another password.
 
     It works once, within 24 hours. The current password stays valid until the link is used. The
@@ -149,7 +143,7 @@ def reset(email: str, console_url: str, *, as_json: bool) -> None:
     with open_existing() as core:
         reset = core.administrators.reset(email)
     url = link_url(f"{console_url}{ROOT}", reset.token)
-    _show_link(reset.administrator.email, url, reset.expires_at, as_json=as_json)
+    _show_link(reset.administrator.email, url, reset.expires_at)
 
 
 def _find(core: Core, organization_id: OrganizationId, email: str) -> Administrator | Invitation:
@@ -168,9 +162,9 @@ def _find(core: Core, organization_id: OrganizationId, email: str) -> Administra
     raise AdministratorNotFound
 
 
-def _show_link(email: EmailAddress, url: str, expires_at: datetime, *, as_json: bool) -> None:
+def _show_link(email: EmailAddress, url: str, expires_at: datetime) -> None:
     end = format_instant(expires_at)
-    if as_json:
+    if is_json():
         print_json({"email": email.text, "link": url, "expires_at": end})
     else:
         print_line(url)

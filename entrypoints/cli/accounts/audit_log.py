@@ -82,7 +82,6 @@ def _open_audit_log(ctx: click.Context, _parameter: click.Parameter, path: str |
 audit_log_option: Option = option(
     "--audit-log",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     expose_value=False,
     callback=_open_audit_log,
     help="Append one line to this file for each API key that is created, revoked or rotated, each"

@@ -11,7 +11,7 @@ from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, form
 
 from ..commands import CommandGroup
 from ..options import confirm, json_option, option, yes_option
-from ..output import note, print_json, print_line, print_table
+from ..output import is_json, note, print_json, print_line, print_or_note, print_rows
 from ..targets import open_for_organization, organization_option
 from ..typed_options import DURATION, IDENTIFIER, LIFETIME
 from .audit_log import audit_log_option
@@ -36,9 +36,7 @@ def keys() -> None:
 )
 @option("--read-only", is_flag=True, help="Allow reading only.")
 @json_option
-def create(
-    organization: str, name: str, expires_in: timedelta | None, *, read_only: bool, as_json: bool
-) -> None:
+def create(organization: str, name: str, expires_in: timedelta | None, *, read_only: bool) -> None:
     """Create an API key. The command shows the full key only once."""
     with open_for_organization(organization) as (core, chosen):
         issued = core.administration.issue_key(
@@ -47,7 +45,7 @@ def create(
             access=Access.READ_ONLY if read_only else Access.READ_WRITE,
             lifetime=expires_in,
         )
-    if as_json:
+    if is_json():
         print_json({"api_key": _render_issued(issued)})
     else:
         _show_issued(issued)
@@ -56,19 +54,17 @@ def create(
 @keys.command("list")
 @organization_option
 @json_option
-def list_(organization: str, *, as_json: bool) -> None:
+def list_(organization: str) -> None:
     """List an organization's API keys, without the keys themselves.
 
     STATE is active, expired or revoked. LAST USED AT is "never" if the key has not been used.
     """
     with open_for_organization(organization) as (core, chosen):
         rows = [_render(key) for key in core.administration.list_keys(chosen.id)]
-    if as_json:
-        print_json({"api_keys": rows})
-    else:
-        shown = ("id", "name", "display", "access", "state", "expires_at", "last_used_at")
-        titles = [title.replace("_", " ").upper() for title in shown]
-        print_table(titles, [[row[member] or "never" for member in shown] for row in rows])
+    shown = ("id", "name", "display", "access", "state", "expires_at", "last_used_at")
+    titles = [title.replace("_", " ").upper() for title in shown]
+    cells = [[row[member] or "never" for member in shown] for row in rows]
+    print_rows({"api_keys": rows}, titles, cells)
 
 
 @keys.command(changes_storage=True)
@@ -76,17 +72,14 @@ def list_(organization: str, *, as_json: bool) -> None:
 @organization_option
 @yes_option
 @json_option
-def revoke(key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
+def revoke(key_id: int, organization: str, *, yes: bool) -> None:
     """Revoke an API key. From the next request, the service rejects it."""
     with open_for_organization(organization) as (core, chosen):
         key = core.administration.get_key(chosen.id, ApiKeyId(key_id))
         if not yes:
             confirm(f"Revoke {_described(key, chosen)}?")
         key = core.administration.revoke_key(chosen.id, key.id)
-    if as_json:
-        print_json({"api_key": _render(key)})
-    else:
-        note(f"Revoked API key {key.id}, {key.name}.")
+    print_or_note({"api_key": _render(key)}, f"Revoked API key {key.id}, {key.name}.")
 
 
 @keys.command(changes_storage=True)
@@ -101,7 +94,7 @@ def revoke(key_id: int, organization: str, *, yes: bool, as_json: bool) -> None:
 )
 @yes_option
 @json_option
-def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool, as_json: bool) -> None:
+def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool) -> None:
     """Replace an API key. The command shows the full new key only once.
 
     The new key has the lifetime of the old one, from creation to expiry. Rotate only the newest
@@ -114,7 +107,7 @@ def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool, as_js
             confirm(f"Replace {_described(key, chosen)}, and let it expire by {latest}?")
         issued, replaced = core.administration.rotate_key(chosen.id, key.id, grace=grace)
     end = _render_instant(replaced.expires_at)
-    if as_json:
+    if is_json():
         document = {"id": replaced.id, "expires_at": end}
         print_json({"api_key": _render_issued(issued), "replaced": document})
     else:

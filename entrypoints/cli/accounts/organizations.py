@@ -10,7 +10,7 @@ from recipient_fields.domain import Organization, OrganizationContents
 
 from ..commands import CommandGroup
 from ..options import confirm, json_option, yes_option
-from ..output import note, print_json, print_table
+from ..output import note, print_or_note, print_rows
 from ..targets import ORGANIZATION_REFERENCE, open_existing, open_for_command, open_for_organization
 from .audit_log import audit_log_option
 
@@ -25,34 +25,32 @@ def organizations() -> None:
 @click.argument("name")
 @json_option
 @click.pass_obj
-def create(storage: str, name: str, *, as_json: bool) -> None:
+def create(storage: str, name: str) -> None:
     """Create an organization."""
     with open_for_command(storage) as core:
         organization = core.administration.create_organization(name)
-    _show(organization, "Created", as_json=as_json)
+    _show(organization, "Created")
 
 
 @organizations.command("list")
 @json_option
-def list_(*, as_json: bool) -> None:
+def list_() -> None:
     """List the organizations."""
     with open_existing() as core:
         listed = core.administration.list_organizations()
-    if as_json:
-        print_json({"organizations": [_render(organization) for organization in listed]})
-    else:
-        print_table(("ID", "NAME"), [(o.id, o.name) for o in listed])
+    rendered = [_render(organization) for organization in listed]
+    print_rows({"organizations": rendered}, ("ID", "NAME"), [(o.id, o.name) for o in listed])
 
 
 @organizations.command(changes_storage=True)
 @click.argument("organization", type=ORGANIZATION_REFERENCE, metavar="ID_OR_NAME")
 @click.argument("new_name")
 @json_option
-def rename(organization: str, new_name: str, *, as_json: bool) -> None:
+def rename(organization: str, new_name: str) -> None:
     """Rename an organization."""
     with open_for_organization(organization) as (core, chosen):
         renamed = core.administration.rename_organization(chosen.id, new_name)
-    _show(renamed, "Renamed", as_json=as_json)
+    _show(renamed, "Renamed")
 
 
 @organizations.command(changes_storage=True)
@@ -95,11 +93,9 @@ def _with_contents(organization: Organization, contents: OrganizationContents) -
     )
 
 
-def _show(organization: Organization, verb: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"organization": _render(organization)})
-    else:
-        note(f"{verb} organization {organization.id}, {organization.name}.")
+def _show(organization: Organization, verb: str) -> None:
+    message = f"{verb} organization {organization.id}, {organization.name}."
+    print_or_note({"organization": _render(organization)}, message)
 
 
 def _render(organization: Organization) -> dict[str, object]:

@@ -12,7 +12,7 @@ from recipient_fields.domain.esp import Esp, Profile, derive_codes
 from ...service.selection import esp_variables, installed_profiles
 from ..commands import CommandGroup
 from ..options import json_option, option
-from ..output import print_json, print_table
+from ..output import print_rows
 from ..typed_options import data_type_option, esp_option
 
 
@@ -23,17 +23,13 @@ def esp() -> None:
 
 @esp.command("list")
 @json_option
-def list_(*, as_json: bool) -> None:
+def list_() -> None:
     """List the email service providers (ESPs), and the variables that contain their credentials."""
     known = [_described(profile) for profile in installed_profiles()]
-    if as_json:
-        print_json({"esps": known})
-    else:
-        rows = [
-            (each["id"], each["name"], " ".join(each["required_variables"]) or None)
-            for each in known
-        ]
-        print_table(("ID", "NAME", "REQUIRED VARIABLES"), rows)
+    rows = [
+        (each["id"], each["name"], " ".join(each["required_variables"]) or None) for each in known
+    ]
+    print_rows({"esps": known}, ("ID", "NAME", "REQUIRED VARIABLES"), rows)
 
 
 def _described(profile: Profile) -> dict[str, Any]:
@@ -55,15 +51,7 @@ def _described(profile: Profile) -> dict[str, Any]:
 )
 @option("--default", help="The text that replaces a missing value.")
 @json_option
-def codes(
-    esp: Esp,
-    name: str,
-    data_type: DataType,
-    default: str | None,
-    *,
-    standard: bool,
-    as_json: bool,
-) -> None:
+def codes(esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool) -> None:
     """Derive the insertion code and the value expression of the ESP's field NAME."""
     derived = derive_codes(
         esp,
@@ -78,7 +66,4 @@ def codes(
         "value_expression": derived.value_expression,
         "prelude": derived.prelude,
     }
-    if as_json:
-        print_json({"codes": parts})
-    else:
-        print_table(("PART", "CODE"), list(parts.items()))
+    print_rows({"codes": parts}, ("PART", "CODE"), list(parts.items()))

@@ -44,7 +44,16 @@ from ..options import (
     setting_option,
     yes_option,
 )
-from ..output import Progress, note, print_json, print_line, print_table, table_lines
+from ..output import (
+    Progress,
+    is_json,
+    note,
+    print_json,
+    print_line,
+    print_or_note,
+    print_rows,
+    table_lines,
+)
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
 from ..typed_options import IDENTIFIER, esp_option
@@ -66,28 +75,26 @@ def integrations() -> None:
 @esp_option
 @option("--name", required=True, help="The integration's display name.")
 @json_option
-def create(organization: str, esp: Esp, name: str, *, as_json: bool) -> None:
+def create(organization: str, esp: Esp, name: str) -> None:
     """Create an integration, which has no fields until it is synced."""
     with open_for_organization(organization) as (core, chosen):
         integration = core.integrations.create_integration(chosen.id, esp=esp, name=name)
-    _show(integration, "Created", as_json=as_json)
+    _show(integration, "Created")
 
 
 @integrations.command("list")
 @organization_option
 @json_option
-def list_(organization: str, *, as_json: bool) -> None:
+def list_(organization: str) -> None:
     """List an organization's integrations."""
     with open_for_organization(organization) as (core, chosen):
         listed = core.integrations.list_integrations(chosen.id)
     rendered = [render_integration(integration) for integration in listed]
-    if as_json:
-        print_json({"integrations": rendered})
-    else:
-        print_table(
-            ("ID", "ESP", "NAME", "LAST SYNCED"),
-            [(each["id"], each["esp"], each["name"], each["last_synced_at"]) for each in rendered],
-        )
+    print_rows(
+        {"integrations": rendered},
+        ("ID", "ESP", "NAME", "LAST SYNCED"),
+        [(each["id"], each["esp"], each["name"], each["last_synced_at"]) for each in rendered],
+    )
 
 
 @integrations.command(changes_storage=True)
@@ -95,13 +102,13 @@ def list_(organization: str, *, as_json: bool) -> None:
 @organization_option
 @option("--name", required=True, help="Its new name.")
 @json_option
-def rename(integration_id: int, organization: str, name: str, *, as_json: bool) -> None:
+def rename(integration_id: int, organization: str, name: str) -> None:
     """Rename an integration."""
     with open_for_organization(organization) as (core, chosen):
         renamed = core.integrations.rename_integration(
             chosen.id, IntegrationId(integration_id), name
         )
-    _show(renamed, "Renamed", as_json=as_json)
+    _show(renamed, "Renamed")
 
 
 @integrations.command(changes_storage=True)
@@ -155,7 +162,6 @@ def sync(
     dry_run: bool,
     yes: bool,
     allow_empty: bool,
-    as_json: bool,
 ) -> None:
     """Make an integration's fields equal to what its ESP reports.
 
@@ -190,10 +196,10 @@ def sync(
                     lambda names: names_after(names, plan.integration, plan.changes),
                 )
             if dry_run:
-                _print_planned(sync_fields(dry_run=True), as_json=as_json)
+                _print_planned(sync_fields(dry_run=True))
             else:
                 permitted = None if yes else allow_removals or 0
-                _sync_confirmed(sync_fields, core, chosen, permitted, as_json=as_json)
+                _sync_confirmed(sync_fields, core, chosen, permitted)
         except EmptyReport as error:
             raise click.ClickException(
                 f"{error} If the account has no fields, add --allow-empty."
@@ -204,7 +210,7 @@ def sync(
 @click.argument("integration_id", type=IDENTIFIER)
 @organization_option
 @json_option
-def restore(integration_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:
+def restore(integration_id: int, organization: str, catalog_size: int) -> None:
     """Restore the fields that the last sync with removals has removed.
 
     The command restores all of them, or none. If it is repeated, it restores those of the sync
@@ -222,10 +228,8 @@ def restore(integration_id: int, organization: str, catalog_size: int, *, as_jso
         restored = core.integrations.restore_fields(chosen.id, integration.id, ids)
     fields = counted(len(restored), "field")
     note(f"Restored {fields} of integration {integration.id}, {integration.name}.")
-    if as_json:
-        print_json(render_fields(restored))
-    else:
-        print_table(("ID", "KEY", "NAME"), [(each.id, each.key, each.name) for each in restored])
+    rows = [(each.id, each.key, each.name) for each in restored]
+    print_rows(render_fields(restored), ("ID", "KEY", "NAME"), rows)
 
 
 integrations.add_command(names)
@@ -245,8 +249,6 @@ def _sync_confirmed(
     core: Core,
     organization: Organization,
     permitted: int | None,
-    *,
-    as_json: bool,
 ) -> None:
     """Store the sync after the confirmation of its plan, and print it.
 
@@ -258,7 +260,7 @@ def _sync_confirmed(
             plan = sync_fields(confirmed=confirmed, max_removals=None if confirmed else 0)
             break
         except SyncNotConfirmed as error:
-            _confirm_removals(error, organization, permitted, as_json=as_json)
+            _confirm_removals(error, organization, permitted)
             confirmed = error.plan.digest
     # This comes first because the run is stored even if the report can't be printed.
     integration = plan.integration
@@ -266,7 +268,7 @@ def _sync_confirmed(
     core.connections.note_sync(plan)
     if plan.removed and core.has_history:
         note(f"To undo the removals{_undo_command(integration)}")
-    if as_json:
+    if is_json():
         print_json({"sync": render_sync(plan)})
     elif confirmed is None:
         _print_lines(plan)
@@ -291,7 +293,7 @@ def _undo_command(integration: Integration) -> str:
 
 
 def _confirm_removals(
-    error: SyncNotConfirmed, organization: Organization, permitted: int | None, *, as_json: bool
+    error: SyncNotConfirmed, organization: Organization, permitted: int | None
 ) -> None:
     """Print the plan. End the command unless its removals are permitted, or then confirmed."""
     plan, integration = error.plan, error.plan.integration
@@ -300,12 +302,12 @@ def _confirm_removals(
         note("The fields have changed since the plan was printed, so nothing was stored. The plan:")
     is_permitted = permitted is None or len(plan.removed) <= permitted
     is_refused = not is_permitted and not is_at_terminal()
-    if as_json and not is_refused:  # Standard output has one document: what the sync stores.
+    if is_json() and not is_refused:  # Standard output has one document: what the sync stores.
         note(f"Would sync {_summary(plan)}")
         for line in _lines(plan):
             note(line)
     else:
-        _print_planned(plan, as_json=as_json)
+        _print_planned(plan)
     if is_refused:
         raise _RemovalsRefused(
             f"The sync would remove {removed}, so nothing was changed. To confirm, add"
@@ -318,10 +320,10 @@ def _confirm_removals(
         )
 
 
-def _print_planned(plan: SyncPlan, *, as_json: bool) -> None:
+def _print_planned(plan: SyncPlan) -> None:
     """Print what a sync would change."""
     note(f"Would sync {_summary(plan)}")
-    if as_json:
+    if is_json():
         print_json({"sync": render_sync(plan)})
     else:
         _print_lines(plan)
@@ -428,8 +430,8 @@ def _summary(plan: SyncPlan) -> str:
     )
 
 
-def _show(integration: Integration, verb: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"integration": render_integration(integration)})
-    else:
-        note(f"{verb} integration {integration.id}, {integration.name} ({integration.esp}).")
+def _show(integration: Integration, verb: str) -> None:
+    print_or_note(
+        {"integration": render_integration(integration)},
+        f"{verb} integration {integration.id}, {integration.name} ({integration.esp}).",
+    )

@@ -16,7 +16,7 @@ from recipient_fields.domain.integrations import FieldCodes, NameMatch, SetName
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
 from ..options import Parsed, json_option, option
-from ..output import note, print_json, print_table
+from ..output import is_json, note, print_json, print_rows, print_table
 from ..targets import open_for_organization, organization_option
 from ..typed_options import IDENTIFIER
 from ..violations import reporting_violations
@@ -40,7 +40,6 @@ _ASSIGNMENT = Parsed("key=name", _parse_assignment)
     "assignments",
     type=_ASSIGNMENT,
     multiple=True,
-    metavar="KEY=NAME",
     help="Set the name of the field with this key. The option can be repeated.",
 )
 @option(
@@ -64,7 +63,6 @@ def names(
     removed: Sequence[str],
     *,
     custom: bool,
-    as_json: bool,
 ) -> None:
     """List or set what fields are called at an integration.
 
@@ -81,7 +79,7 @@ def names(
     changes: dict[str, SetName | None] = {key: SetName(name, custom) for key, name in assignments}
     changes |= dict.fromkeys(removed)
     with (
-        reporting_violations("Nothing was changed.", as_json=as_json),
+        reporting_violations("Nothing was changed.", as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
@@ -95,7 +93,7 @@ def names(
         )
         counts = f"{len(assignments)} set, {had_names:,} removed"
         note(f"Names at integration {integration.id}, {integration.name}: {counts}.")
-    if as_json:
+    if is_json():
         print_json(render_names(codes))
     else:
         _print(core.profiles[integration.esp], codes)
@@ -138,7 +136,6 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
     "assignments",
     type=_ASSIGNMENT,
     multiple=True,
-    metavar="KEY=NAME",
     help="Set a name that the command proposes. The option can be repeated.",
 )
 @json_option
@@ -148,7 +145,6 @@ def match(
     assignments: Sequence[tuple[str, str]],
     *,
     accept_exact: bool,
-    as_json: bool,
 ) -> None:
     """Propose which field of the email service provider each field is.
 
@@ -156,7 +152,7 @@ def match(
     a decision: accept each with --accept. The command makes all changes or none.
     """
     with (
-        reporting_violations("Nothing was changed.", as_json=as_json),
+        reporting_violations("Nothing was changed.", as_json=is_json()),
         open_for_organization(organization) as (core, chosen),
     ):
         integration = core.integrations.get_integration(chosen.id, IntegrationId(integration_id))
@@ -167,10 +163,7 @@ def match(
             matches = core.integrations.match_names(chosen.id, integration.id)
     if changes:
         note(f"Names at integration {integration.id}, {integration.name}: {len(changes)} set.")
-    if as_json:
-        print_json(render_matches(matches))
-    else:
-        print_table(("KEY", "ESP NAME", "REASON"), list(map(_row, matches)))
+    print_rows(render_matches(matches), ("KEY", "ESP NAME", "REASON"), list(map(_row, matches)))
 
 
 def _accepted(

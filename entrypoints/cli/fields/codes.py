@@ -21,7 +21,7 @@ from recipient_fields.domain.esp import FieldCode, NameState
 from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import json_option
-from ..output import note, print_bytes, print_json, print_line, print_table
+from ..output import is_json, note, print_bytes, print_json, print_line, print_table
 from ..targets import open_for_organization, open_target, organization_option, target_options
 from ..violations import setting_command
 
@@ -30,12 +30,12 @@ from ..violations import setting_command
 @click.argument("id_or_key")
 @organization_option
 @json_option
-def show(id_or_key: str, organization: str, *, as_json: bool) -> None:
+def show(id_or_key: str, organization: str) -> None:
     """Show all members of a field, and its codes at each integration."""
     with open_for_organization(organization) as (core, chosen):
         listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
     members = render_field(listed.field)
-    if as_json:
+    if is_json():
         print_json({"recipient_field": members})
     else:
         print_table(("MEMBER", "VALUE"), [(name, _shown(each)) for name, each in members.items()])
@@ -47,14 +47,14 @@ def show(id_or_key: str, organization: str, *, as_json: bool) -> None:
 @click.argument("id_or_key")
 @organization_option
 @json_option
-def codes(id_or_key: str, organization: str, *, as_json: bool) -> None:
+def codes(id_or_key: str, organization: str) -> None:
     """Show what a field is called at each integration, and its codes there.
 
     The other email service providers follow, with the names that the field would have there.
     """
     with open_for_organization(organization) as (core, chosen):
         listed = core.content.list_codes(chosen.id, parse_reference(id_or_key))
-    if as_json:
+    if is_json():
         print_json(render_codes(listed))
     else:
         print_codes(listed)
@@ -131,7 +131,7 @@ def must_be_created(code: FieldCode) -> bool:
 @click.command(cls=Command)
 @target_options
 @json_option
-def export(organization: str | None, url: str | None, *, as_json: bool) -> None:
+def export(organization: str | None, url: str | None) -> None:
     """Print the document that defines the API-managed fields, in YAML.
 
     `recipient-fields plan` and `recipient-fields apply` read it. The same fields always
@@ -140,12 +140,12 @@ def export(organization: str | None, url: str | None, *, as_json: bool) -> None:
     with open_target(organization, url) as target:
         catalog = target.fields.list_fields(target.organization_id)
         document = render_field_document(catalog.fields, target.list_integrations())
-    print_document(document, as_json=as_json)
+    print_document(document)
 
 
-def print_document(document: dict[str, object], *, as_json: bool) -> None:
+def print_document(document: dict[str, object]) -> None:
     """Print a document of fields, in YAML or in JSON."""
-    if as_json:
+    if is_json():
         print_json(document)
     else:
         # Imported here because only the commands for documents need PyYAML.

@@ -28,7 +28,7 @@ from recipient_fields.domain import (
 from ..accounts.audit_log import audit_log_option
 from ..commands import CommandGroup
 from ..options import Option, confirm, json_option, option, yes_option
-from ..output import note, one_line, print_json, print_line, print_table
+from ..output import is_json, note, one_line, print_json, print_line, print_rows
 from ..targets import open_for_organization, organization_option
 from ..typed_options import DURATION, OneOf
 
@@ -69,8 +69,6 @@ def list_(
     operation: RecordedOperation | None,
     before: int | None,
     limit: int,
-    *,
-    as_json: bool,
 ) -> None:
     """List the changes of an organization's fields, the newest first.
 
@@ -86,13 +84,11 @@ def list_(
     )
     with open_for_organization(organization) as (core, chosen):
         page = core.fields.list_changes(chosen.id, query)
-    if as_json:
-        print_json(render_records(page.records))
-    else:
-        print_table(
-            ("SEQUENCE", "TIME", "OPERATION", "ID", "KEY", "SOURCE", "AUTHOR", "CHANGED"),
-            [_row(record) for record in page.records],
-        )
+    print_rows(
+        render_records(page.records),
+        ("SEQUENCE", "TIME", "OPERATION", "ID", "KEY", "SOURCE", "AUTHOR", "CHANGED"),
+        [_row(record) for record in page.records],
+    )
     _note_next(page)
 
 
@@ -102,9 +98,7 @@ def list_(
 @_before_option
 @_limit_option
 @json_option
-def show(
-    id_or_key: str, organization: str, before: int | None, limit: int, *, as_json: bool
-) -> None:
+def show(id_or_key: str, organization: str, before: int | None, limit: int) -> None:
     """Show what each change of a field changed, the newest first.
 
     A key selects all fields that have had it.
@@ -113,7 +107,7 @@ def show(
     with open_for_organization(organization) as (core, chosen):
         reference = parse_reference(id_or_key)
         page = core.fields.list_field_changes(chosen.id, reference, query)
-    if as_json:
+    if is_json():
         print_json(render_records(page.records))
     else:
         for record in page.records:

@@ -12,7 +12,7 @@ from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
 
 from ..commands import Command
 from ..options import json_option, option
-from ..output import note, print_json, print_table
+from ..output import is_json, note, print_json, print_rows, print_table
 from ..targets import open_for_organization, organization_option
 from ..typed_options import INSTANT
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     help="Also list counterparts: synced fields with the ESP name of another field in the list.",
 )
 @json_option
-def list_(organization: str, as_of: datetime | None, *, counterparts: bool, as_json: bool) -> None:
+def list_(organization: str, as_of: datetime | None, *, counterparts: bool) -> None:
     """List the fields of all sources.
 
     With --as-of, the list also has the counterparts.
@@ -50,7 +50,7 @@ def list_(organization: str, as_of: datetime | None, *, counterparts: bool, as_j
             fields = core.fields.find_fields(chosen.id, query).fields
             total = core.fields.find_fields(chosen.id, FieldQuery(limit=1)).total
             hidden = total - len(fields)
-    if as_json:
+    if is_json():
         # Imported here because the table needs no documents.
         from recipient_fields.application.fields.documents import render_fields
 
@@ -78,7 +78,7 @@ def list_(organization: str, as_of: datetime | None, *, counterparts: bool, as_j
 @click.command(cls=Command)
 @organization_option
 @json_option
-def check(organization: str, *, as_json: bool) -> None:
+def check(organization: str) -> None:
     """List insertion codes that look wrong. The command changes nothing."""
     with open_for_organization(organization) as (core, chosen):
         catalog = core.fields.list_fields(chosen.id)
@@ -87,13 +87,11 @@ def check(organization: str, *, as_json: bool) -> None:
         for field in catalog.fields
         for warning in core.content.find_warnings(field)
     ]
-    if as_json:
-        print_json({"warnings": [_render_warning(field, warning) for field, warning in warnings]})
-    else:
-        print_table(
-            ("ID", "KEY", "WARNING"),
-            [(field.id, field.key, warning.value) for field, warning in warnings],
-        )
+    print_rows(
+        {"warnings": [_render_warning(field, warning) for field, warning in warnings]},
+        ("ID", "KEY", "WARNING"),
+        [(field.id, field.key, warning.value) for field, warning in warnings],
+    )
 
 
 def _shortened(allowed: AllowedValues | None) -> str | None:

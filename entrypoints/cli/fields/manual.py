@@ -34,7 +34,7 @@ from recipient_fields.domain.integrations import EspNames, IntegrationNotFound
 from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option
-from ..output import note, print_json
+from ..output import note, print_or_note
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
 from ..typed_options import IDENTIFIER, VALUE_LIST, data_type_option
@@ -81,7 +81,6 @@ def create(
     *,
     not_insertable: bool,
     yes: bool,
-    as_json: bool,
     **texts: str | None,
 ) -> None:
     """Create a manual field.
@@ -105,7 +104,7 @@ def create(
             field = core.fields.by(OPERATOR_AUTHOR).create_field(chosen.id, draft)
         except KeyTaken as taken:
             raise core.content.explain_taken_key(chosen.id, taken) from None
-    _show(field, "Created", as_json=as_json)
+    _show(field, "Created")
 
 
 @click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
@@ -135,7 +134,6 @@ def update(
     clear: Sequence[str],
     *,
     insertable: bool | None,
-    as_json: bool,
     **texts: str | None,
 ) -> None:
     """Change a manual field. If you omit an option, its member stays the same."""
@@ -156,7 +154,7 @@ def update(
             changes["allowed_values"] = _values(allowed_values, field.data_type)
             reference = field.id
         field = manual.update_field(chosen.id, reference, FieldChanges(**changes))
-    _show(field, "Updated", as_json=as_json)
+    _show(field, "Updated")
 
 
 @click.command(cls=Command, changes_storage=True)
@@ -199,7 +197,7 @@ def delete(
 @click.argument("field_id", metavar="ID", type=IDENTIFIER)
 @organization_option
 @json_option
-def restore(field_id: int, organization: str, catalog_size: int, *, as_json: bool) -> None:
+def restore(field_id: int, organization: str, catalog_size: int) -> None:
     """Restore a deleted manual field, or a field that a sync has removed, with its id.
 
     `history list --operation deleted` shows the ids. No other field may have its key. The next
@@ -215,7 +213,7 @@ def restore(field_id: int, organization: str, catalog_size: int, *, as_json: boo
             ) from None
         except IntegrationNotFound as error:  # It was deleted, so that no command lists it.
             raise click.ClickException(str(error)) from None
-    _show(field, "Restored", as_json=as_json)
+    _show(field, "Restored")
 
 
 def _values(passed: list[object] | str | None, data_type: DataType) -> list[object] | None:
@@ -231,10 +229,10 @@ def _show_derived_key(key: FieldKey, *, prompt: bool) -> None:
         confirm_at_terminal("Create the field?", default=True)
 
 
-def _show(field: RecipientField, verb: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"recipient_field": render_field(field)})
-    else:
-        note(f"{verb} field {field.id}, {field.name}, with the key {field.key}.")
+def _show(field: RecipientField, verb: str) -> None:
+    print_or_note(
+        {"recipient_field": render_field(field)},
+        f"{verb} field {field.id}, {field.name}, with the key {field.key}.",
+    )
     for warning in field_warnings(field, installed_profiles()):
         note(f"Warning: {warning.value}")

@@ -50,7 +50,7 @@ from ..accounts.audit_log import audit_log_option
 from ..commands import Command
 from ..failures import larger_catalogs
 from ..options import confirm, json_option, option, selects_service, setting_option, yes_option
-from ..output import complete_outputs, note, one_line, print_json, print_line
+from ..output import complete_outputs, is_json, note, one_line, print_json, print_line
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import FieldTarget, open_target, target_options
 from ..typed_options import KEY
@@ -84,7 +84,6 @@ _replace_option = option(
     "--replace",
     type=KEY,
     multiple=True,
-    metavar="KEY",
     help="Delete and create this field if its data type changes. The option can be repeated.",
 )
 
@@ -118,7 +117,6 @@ def plan(
     *,
     prune: bool,
     exit_zero: bool,
-    as_json: bool,
 ) -> None:
     """Show how a document of fields would change the API-managed fields.
 
@@ -132,7 +130,7 @@ def plan(
         planned = _plan(target, document, replace, prune=prune)
         planned = _guarded(planned, ContentGuard(content, broken), target)
     _require_applicable(planned, field_limit)
-    if as_json:
+    if is_json():
         print_json(_render(planned))
     else:
         _print(planned)

@@ -263,8 +263,6 @@ def infer(
     encoding: str | None,
     formats: TextFormats,
     max_allowed_values: int,
-    *,
-    as_json: bool,
 ) -> None:
     """Propose fields for the recipients in FILE, and print the document that defines them.
 
@@ -299,7 +297,7 @@ def infer(
     if inferred.skipped:
         rows = counted(inferred.skipped, "invalid row")
         note(f"Skipped {rows}. `recipients check` reports them.")
-    print_document(render_draft_document(each.draft for each in inferred.proposed), as_json=as_json)
+    print_document(render_draft_document(each.draft for each in inferred.proposed))
     has_header = FileFormat.of(file.name) is not FileFormat.JSON_LINES
     for each in inferred.proposed:
         for sentence in _notes(each, has_header=has_header):

@@ -33,7 +33,6 @@ def content_options(command: F) -> F:
         "broken",
         type=KEY,
         multiple=True,
-        metavar="KEY",
         help="Permit changes of this field that break files. The option can be repeated.",
     )
     return content(permitted(command))

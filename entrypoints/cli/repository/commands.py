@@ -21,7 +21,16 @@ from recipient_fields.domain.suggestions import closest_match, did_you_mean
 from ..code_options import chosen_strictness, strict_options
 from ..commands import Command
 from ..options import F, json_option, option, selects_service
-from ..output import Progress, complete_outputs, note, one_line, print_json, print_line, print_table
+from ..output import (
+    Progress,
+    complete_outputs,
+    is_json,
+    note,
+    one_line,
+    print_json,
+    print_line,
+    print_table,
+)
 from ..targets import open_target, optional_target_options, target_options
 from ..violations import FINDINGS
 from .checking import ContentOptions, FieldSource, FileChecker
@@ -38,7 +47,6 @@ class ReportOptions(TypedDict):
     baseline: str | None
     write_baseline: str | None
     output_format: str
-    as_json: bool
 
 
 def report_options(command: F) -> F:
@@ -46,13 +54,11 @@ def report_options(command: F) -> F:
     baseline = option(
         "--baseline",
         type=click.Path(dir_okay=False),
-        metavar="FILE",
         help="Count the findings in this file, and do not report them.",
     )
     write_baseline = option(
         "--write-baseline",
         type=click.Path(dir_okay=False),
-        metavar="FILE",
         help="Write the findings to this file, in place of earlier ones of the same files, and exit"
         " with 0.",
     )
@@ -132,7 +138,7 @@ def report_findings(
     errors = sum(each.is_error for each in new)
     known = len(found) - len(new)
     event = sorted(checker.event)
-    if options["as_json"]:
+    if is_json():
         counts = {"files": len(files), "left_out": left_out, "known": known}
         print_json({**counts, "findings": [*map(Finding.render, new)], "event": event})
     else:
@@ -192,7 +198,6 @@ def uses(
     keys: Sequence[str],
     *,
     unused: bool,
-    as_json: bool,
 ) -> None:
     """List the files and lines that use each field.
 
@@ -219,7 +224,7 @@ def uses(
     chosen = {*keys} or known | found.keys()
     listed = sorted(chosen - found.keys() if unused else chosen & found.keys())
     selected = {key: found.get(key, []) for key in listed}
-    if as_json:
+    if is_json():
         print_json({"fields": [_render_uses(checker, *each) for each in selected.items()]})
     elif unused:
         for key in selected:
@@ -269,7 +274,6 @@ def _render_uses(
     "--out",
     required=True,
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="The file, such as recipient-fields.lock.json.",
 )
 def snapshot(organization: str | None, url: str | None, out: str) -> None:

@@ -43,18 +43,22 @@ def find_files(paths: Sequence[str], include: Sequence[str]) -> Iterator[tuple[s
     Raises: click.ClickException if there is nothing at a path, or if a folder can't be entered.
     """
     for path in paths:
-        try:
-            is_folder = path != STANDARD_INPUT and stat.S_ISDIR(Path(path).stat().st_mode)
-        except FileNotFoundError:
-            raise click.ClickException(
-                f"There is no file or folder {one_line(path)}. Correct the path."
-            ) from None
-        except OSError as error:
-            raise click.ClickException(f"Can't read {one_line(path)}: {error.strerror}.") from None
-        if is_folder:
+        if path != STANDARD_INPUT and is_folder(path):
             yield from judge_files(list_files(path), path, include, paths)
         else:
             yield path, True
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a folder is at the path. Raises: click.ClickException if nothing is."""
+    try:
+        return stat.S_ISDIR(Path(path).stat().st_mode)
+    except FileNotFoundError:
+        raise click.ClickException(
+            f"There is no file or folder {one_line(path)}. Correct the path."
+        ) from None
+    except OSError as error:
+        raise click.ClickException(f"Can't read {one_line(path)}: {error.strerror}.") from None
 
 
 def split_files(judged: Iterable[tuple[str, bool]]) -> tuple[list[str], list[str]]:

@@ -13,7 +13,6 @@ literal_option: Option = option(
     "--literal",
     "literals",
     multiple=True,
-    metavar="TEXT",
     help="A text that must stay as it is, such as code in a script: there are no warnings about it."
     " You can repeat this option.",
 )
@@ -23,7 +22,6 @@ paths_argument: Option = click.argument("paths", metavar="[PATH]...", nargs=-1)
 snapshot_option: Option = option(
     "--snapshot",
     type=click.Path(dir_okay=False),
-    metavar="FILE",
     help="Use the fields in this file, which `fields snapshot` has written, without a storage and"
     " without a network.",
 )
@@ -50,14 +48,12 @@ def file_options(command: F) -> F:
     esp = option(
         "--esp",
         type=EspName(),
-        metavar="ESP",
         help="The files contain code of this ESP: an id from `esp list`.",
     )
     native = option(
         "--native",
         type=Parsed("pattern=esp", _parse_native),
         multiple=True,
-        metavar="PATTERN=ESP",
         help="The files that match the pattern contain code of this ESP, such as 'braze/**=braze'."
         " The option can be repeated.",
     )

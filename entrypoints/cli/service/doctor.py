@@ -40,7 +40,7 @@ from ...service.selection import (
 from ...service.settings import WebOrigin
 from ..commands import Command, unknown_variables
 from ..options import json_option, option, setting_option
-from ..output import print_json, print_table
+from ..output import print_rows
 
 _CLOCK_TOLERANCE = timedelta(seconds=1)
 _CERTIFICATE_MARGIN = timedelta(days=14)
@@ -80,12 +80,7 @@ def _problem(check: str, message: str) -> _Result:
 @json_option
 @click.pass_context
 def doctor(
-    ctx: click.Context,
-    *,
-    threads: int,
-    console_url: WebOrigin | None,
-    audit_log: Path | None,
-    as_json: bool,
+    ctx: click.Context, *, threads: int, console_url: WebOrigin | None, audit_log: Path | None
 ) -> None:
     """Check the deployment, and print what to do about each problem.
 
@@ -102,11 +97,9 @@ def doctor(
         results.append(_check_audit_log(audit_log))
     if console_url is not None:
         results += _check_console(console_url)
-    if as_json:
-        print_json({"checks": [asdict(each) for each in results]})
-    else:
-        rows = [(each.check, each.result, each.message) for each in results]
-        print_table(("CHECK", "RESULT", "DETAILS"), rows)
+    rows = [(each.check, each.result, each.message) for each in results]
+    checks = [asdict(each) for each in results]
+    print_rows({"checks": checks}, ("CHECK", "RESULT", "DETAILS"), rows)
     ctx.exit(1 if any(each.result == "problem" for each in results) else 0)
 
 

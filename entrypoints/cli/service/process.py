@@ -150,7 +150,8 @@ def _demonstrate(core: Core, url: str, settings: Settings) -> None:
     if key is not None:
         note(
             "To call the API, paste these commands into another terminal. The first one prints an"
-            " email for two ESPs, the second one creates a field, and the third one is forbidden:\n"
+            " email for Braze and for Klaviyo, the second one creates a field, and the third one is"
+            " forbidden:\n"
         )
         for command in curl_commands(core, url, key):
             note(f"{command}\n")

@@ -11,8 +11,6 @@ from falcon import Request, Response
 
 from recipient_fields.application import (
     AccountParameter,
-    MissingCredentials,
-    MissingExtra,
     TestedAccount,
     UnusableCredentials,
 )
@@ -20,12 +18,10 @@ from recipient_fields.domain import IntegrationId, OrganizationId
 from recipient_fields.domain.integrations import (
     AccountNotConfirmed,
     CredentialUnreadable,
-    EspRefused,
     EspUnavailable,
     Integration,
     Interval,
     InvalidConnection,
-    NoFieldSource,
     NotConnected,
 )
 
@@ -33,20 +29,12 @@ from ..forms import NO_ERRORS, FormErrors
 from ..pages import Flash, Page
 from ..requests import author, visit
 from ..submitted_forms import claimed_form
+from .integrations import NO_SOURCE
 
 _LIST = "/settings/integrations"
 _PER_MINUTE = 10
 """Tests of one organization. Each sends its credentials to an ESP, and occupies a thread."""
-_FAILURES = (
-    CredentialUnreadable,
-    EspRefused,
-    EspUnavailable,
-    MissingCredentials,
-    MissingExtra,
-    NoFieldSource,
-    NotConnected,
-    UnusableCredentials,
-)
+_FAILURES = (*NO_SOURCE, EspUnavailable, NotConnected)
 
 
 @frozen

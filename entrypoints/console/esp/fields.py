@@ -172,9 +172,28 @@ def _errors(invalid: InvalidNames) -> FormErrors:
 class RemovedFields(Page):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/removed`."""
 
-    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
+    def on_get(
+        self,
+        req: Request,
+        resp: Response,
+        integration_id: IntegrationId,
+        error: RecipientFieldsError | None = None,
+    ) -> None:
         """List the removed fields by the sync that removed them, the newest first."""
-        self._send(req, resp, integration_id)
+        integration = self.get_integration(req, integration_id)
+        self.pages.send(
+            req,
+            resp,
+            "integrations/removed.html",
+            status=HTTPStatus.OK if error is None else STATUSES[type(error)],
+            integration=integration,
+            esp=self.core.profiles.title(integration.esp),
+            removals=self.core.integrations.list_removals(
+                integration.organization_id, integration_id
+            ),
+            shown=SHOWN_FIELDS,
+            error=error,
+        )
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Restore all fields that the form names, or show why that is not possible."""
@@ -193,31 +212,9 @@ class RemovedFields(Page):
             HistoryRemoved,
             KeyTaken,
         ) as error:
-            self._send(req, resp, integration_id, error)
+            self.on_get(req, resp, integration_id, error)
             return
         verb = "was" if len(restored) == 1 else "were"
         before = f"{counted(len(restored), 'field')} of "
         flash = Flash(before, integration.name, f" {verb} restored.", path)
         self.pages.redirect(req, resp, path, flash)
-
-    def _send(
-        self,
-        req: Request,
-        resp: Response,
-        integration_id: IntegrationId,
-        error: RecipientFieldsError | None = None,
-    ) -> None:
-        integration = self.get_integration(req, integration_id)
-        self.pages.send(
-            req,
-            resp,
-            "integrations/removed.html",
-            status=HTTPStatus.OK if error is None else STATUSES[type(error)],
-            integration=integration,
-            esp=self.core.profiles.title(integration.esp),
-            removals=self.core.integrations.list_removals(
-                integration.organization_id, integration_id
-            ),
-            shown=SHOWN_FIELDS,
-            error=error,
-        )

@@ -69,10 +69,10 @@ from ..submitted_forms import claimed_form
 OpenFieldSource: TypeAlias = Callable[[OrganizationId, Esp], EspFieldSource]
 """Returns the source of an ESP's fields for the organization.
 
-Raises one of `_NO_SOURCE` if the server can't read it.
+Raises one of `NO_SOURCE` if the server can't read it.
 """
 
-_NO_SOURCE = (
+NO_SOURCE = (
     CredentialUnreadable,
     CredentialsNotPermitted,
     EspRefused,
@@ -173,7 +173,7 @@ class _IntegrationPage(Page):
     def open(self, integration: Integration) -> EspFieldSource:
         """Return the source with the stored credentials, or those of the server.
 
-        Raises: one of `_NO_SOURCE`.
+        Raises: one of `NO_SOURCE`.
         """
         try:
             return self.core.connections.open_source(integration.organization_id, integration.id)
@@ -187,7 +187,7 @@ class _IntegrationPage(Page):
             self.open(integration)
         except (MissingExtra, MissingProfile, NoFieldSource) as error:
             return _Obstacle(str(error), can_connect=False)
-        except _NO_SOURCE as error:
+        except NO_SOURCE as error:
             return _Obstacle(str(error), can_connect=True)
         return None
 
@@ -301,9 +301,22 @@ class IntegrationDeletion(Page):
 
     changes = True
 
-    def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
+    def on_get(
+        self, req: Request, resp: Response, integration_id: IntegrationId, *, changed: bool = False
+    ) -> None:
         """Show the confirmation, which lists the fields of the integration."""
-        self._show(req, resp, integration_id)
+        integration = self.get_integration(req, integration_id)
+        self.pages.send(
+            req,
+            resp,
+            "integrations/delete.html",
+            status=HTTPStatus.CONFLICT if changed else HTTPStatus.OK,
+            integration=integration,
+            esp=self.core.profiles.title(integration.esp),
+            fields=self.core.integrations.list_fields(integration),
+            shown=SHOWN_FIELDS,
+            has_changed=changed,
+        )
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Delete the integration with the fields that the confirmation named, or nothing."""
@@ -315,31 +328,10 @@ class IntegrationDeletion(Page):
                     integration.organization_id, integration.id, expected=expected
                 )
         except IntegrationChanged:
-            self._show(req, resp, integration_id, has_changed=True)
+            self.on_get(req, resp, integration_id, changed=True)
             return
         after = f" was deleted, with {counted(len(deleted), 'field')}."
         self.pages.redirect(req, resp, path, Flash("The integration ", integration.name, after))
-
-    def _show(
-        self,
-        req: Request,
-        resp: Response,
-        integration_id: IntegrationId,
-        *,
-        has_changed: bool = False,
-    ) -> None:
-        integration = self.get_integration(req, integration_id)
-        self.pages.send(
-            req,
-            resp,
-            "integrations/delete.html",
-            status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
-            integration=integration,
-            esp=self.core.profiles.title(integration.esp),
-            fields=self.core.integrations.list_fields(integration),
-            shown=SHOWN_FIELDS,
-            has_changed=has_changed,
-        )
 
 
 @frozen
@@ -370,7 +362,7 @@ class IntegrationSync(_IntegrationPage):
                     self.core.connections.note_sync(plan)
         except SyncNotConfirmed as error:
             plan, unconfirmed = error.plan, _Unconfirmed.of(error, form)
-        except (*_SYNC_ERRORS, *_NO_SOURCE) as error:
+        except _FAILURES as error:
             self.send_integration(
                 req,
                 resp,
@@ -439,22 +431,16 @@ def _visible(text: str) -> str:
     return " ".join(normalize_nfc(text).split())
 
 
-_SYNC_ERRORS = (
-    EmptyReport,
-    EspUnavailable,
-    InvalidDocument,
-    NotJson,
-    SyncOvertaken,
-    TooManyValues,
-)
 _STATUSES: Mapping[type[Exception], HTTPStatus] = {
     EmptyReport: HTTPStatus.UNPROCESSABLE_ENTITY,
     EspUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     InvalidDocument: HTTPStatus.UNPROCESSABLE_ENTITY,
     NotJson: HTTPStatus.UNPROCESSABLE_ENTITY,
+    SyncOvertaken: HTTPStatus.CONFLICT,
     TooManyValues: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
-"""The statuses of failed runs. The others conflict with the state of the server."""
+"""The statuses of failed runs. Without a source, a run conflicts with the state of the server."""
+_FAILURES: tuple[type[Exception], ...] = (*_STATUSES, *NO_SOURCE)
 
 
 @frozen

@@ -174,27 +174,10 @@ class FieldDeletion(Page):
 
     changes = True
 
-    def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
+    def on_get(
+        self, req: Request, resp: Response, field_id: FieldId, *, has_changed: bool = False
+    ) -> None:
         """Show a confirmation that names the field."""
-        self._show(req, resp, field_id, has_changed=False)
-
-    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
-        """Delete the field in the version that the confirmation showed."""
-        organization_id, path = visit(req).organization.id, visit(req).path("/fields")
-        manual = self.core.fields.by(author(req))
-        shown = Precondition(match=frozenset({visit(req).form.text("version")}))
-        try:
-            with claimed_form(req, self.core, "/fields"):
-                field = manual.get_field(organization_id, field_id)
-                manual.delete_field(organization_id, field_id, shown)
-        except VersionConflict:
-            self._show(req, resp, field_id, has_changed=True)
-            return
-        undo = visit(req).path(f"/fields/{field_id}/restore") if self.core.has_history else ""
-        flash = Flash("The field ", field.name, " was deleted.", undo=undo)
-        self.pages.redirect(req, resp, path, flash)
-
-    def _show(self, req: Request, resp: Response, field_id: FieldId, *, has_changed: bool) -> None:
         field = self.core.fields.get_field(visit(req).organization.id, field_id)
         field.require_deletable(by=ADMINISTRATOR)
         self.pages.send(
@@ -206,6 +189,22 @@ class FieldDeletion(Page):
             has_changed=has_changed,
             has_history=self.core.has_history,
         )
+
+    def on_post(self, req: Request, resp: Response, field_id: FieldId) -> None:
+        """Delete the field in the version that the confirmation showed."""
+        organization_id, path = visit(req).organization.id, visit(req).path("/fields")
+        manual = self.core.fields.by(author(req))
+        shown = Precondition(match=frozenset({visit(req).form.text("version")}))
+        try:
+            with claimed_form(req, self.core, "/fields"):
+                field = manual.get_field(organization_id, field_id)
+                manual.delete_field(organization_id, field_id, shown)
+        except VersionConflict:
+            self.on_get(req, resp, field_id, has_changed=True)
+            return
+        undo = visit(req).path(f"/fields/{field_id}/restore") if self.core.has_history else ""
+        flash = Flash("The field ", field.name, " was deleted.", undo=undo)
+        self.pages.redirect(req, resp, path, flash)
 
 
 @frozen(kw_only=True)

@@ -161,7 +161,9 @@ def _send_field_history(
     newest = service.list_field_changes(
         organization_id, field_id, HistoryQuery(descending=True, limit=1)
     )
-    deletion = _deletion(newest)
+    deletion = next(
+        (each for each in newest.records if each.operation is RecordedOperation.DELETED), None
+    )
     field = service.get_field(organization_id, field_id) if deletion is None else deletion.field
     query = HistoryQuery(descending=True, limit=PAGE_SIZE, after=_position(req))
     found = service.list_field_changes(organization_id, field_id, query)
@@ -192,14 +194,6 @@ def _restoration_obstacle(
         core.integrations.get_integration(field.organization_id, integration_id)
     except IntegrationNotFound:
         return INTEGRATION_DELETED
-    return None
-
-
-def _deletion(newest: HistoryPage) -> HistoryRecord | None:
-    """Return the record of the field's deletion, or None if the field is not deleted."""
-    for record in newest.records:
-        if record.operation is RecordedOperation.DELETED:
-            return record
     return None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -38,21 +37,13 @@ def _fields(core: Core, acme: OrganizationId) -> None:
     core.integrations.set_names(acme, braze.id, {"tier": SetName("level")})
 
 
-@pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    monkeypatch.chdir(tmp_path)
-
-    def write(name: str, content: str) -> None:
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content)
-
+@pytest.fixture(autouse=True)
+def _files(write: Callable[[str, str], None]) -> None:
     write("recipient-fields.toml", '[native]\n"braze/**" = "braze"')
     write("emails/a.html", "\n{{recipient.visits}}")
     write("emails/b.html", '{{#if recipient.tier = "silver"}}x{{/if}}')
     write("emails/c.html", '{{recipient.tier}} {{#if recipient.tier = "gold"}}x{{/if}}')
     write("braze/d.html", "{{custom_attribute.${level}}}")
-    return write
 
 
 @pytest.fixture

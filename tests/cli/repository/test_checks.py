@@ -52,22 +52,6 @@ def _fields(core: Core, acme: OrganizationId) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def write(folder: Path) -> Callable[[str, str | bytes], None]:
-    def write(name: str, content: str | bytes) -> None:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    return write
-
-
-@pytest.fixture
 def snapshot(cli: CommandLine, acme: OrganizationId, folder: Path) -> str:
     name = "recipient-fields.lock.json"
     run = cli("fields", "snapshot", "--organization", acme, "--out", name)
@@ -256,7 +240,7 @@ def test_a_folder_that_cannot_be_read_is_reported(
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        ("check locked/a.txt", "locked/a.txt:1:1: error: Can't read the file: Permission denied."),
+        ("check locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
         ("content check locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
         ("content check a.txt --write-baseline locked/b", "Error: Can't write locked/b: "),
         ("fields uses locked/a.txt", "Error: Can't read locked/a.txt: Permission denied."),
@@ -544,6 +528,7 @@ def test_the_nearest_configuration_applies_to_each_file(write, snapshot, folder)
     write("shop/mail/a.html", "{{recipient.tier}} *|OLD|*")
     write("shop/mail/braze/b.html", "{{custom_attribute.${tier_2}}}")
     write("shop/c.html", "{{recipient.tier}}")
+    write("emails/x.png", "")
     found = [
         "shop/fields.yaml:2:3: error",
         "emails/a.html:1:1: error",
@@ -559,9 +544,12 @@ def test_the_nearest_configuration_applies_to_each_file(write, snapshot, folder)
         "shop/mail/a.html:1:1",
         "shop/mail/a.html:1:20",
     ]
-    for source in ("shop/f.json", "shop/fields.yaml", "shop/recipient-fields.toml"):
+    for source in ("shop/f.json", "shop/fields.yaml", "shop/recipient-fields.toml", "shop"):
         assert len(run("check", source).out.splitlines()) == 4
     assert len(run("check", snapshot).out.splitlines()) == 1
+    assert len(run("check", "shop/mail").out.splitlines()) == 3
+    missing = run("check", "shop/mail/a.htm").failure()
+    assert missing == "There is no file or folder shop/mail/a.htm. Correct the path."
 
 
 def test_a_configuration_names_a_baseline(write, snapshot):

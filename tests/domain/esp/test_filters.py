@@ -9,7 +9,6 @@ import pytest
 from recipient_fields.domain import ADMINISTRATOR, DataType, RecipientField
 from recipient_fields.domain.content import (
     InvalidContent,
-    Surface,
     WarningCode,
     WarningKind,
     parse_content,
@@ -26,6 +25,9 @@ from recipient_fields.domain.esp import (
 from recipient_fields.domain.esp.filtered_codes import UNKNOWN
 from recipient_fields.domain.esp.profiles.profile import FilterForm, FilterRefusal, Strength
 from recipient_fields.domain.integrations import FieldCodes
+
+from ...support.stories import stories
+from .export_stories import told
 
 TYPES = {
     "city": DataType.TEXT,
@@ -114,65 +116,63 @@ def refusal(export):
     return run
 
 
-CODES = [
-    (Esp("braze"), "city | upper", "{{custom_attribute.${city} | upcase}}"),
-    (
-        Esp("customerio"),
-        "city | truncate: 9 | upper",
-        '{{customer.city | truncate: 9, "…" | upcase}}',
-    ),
-    (Esp("klaviyo"), "city | upper", "{{ person|lookup:'city'|default_if_none:''|upper }}"),
-    (Esp("iterable"), "city | lower | title", "{{capitalize (lower (lower city))}}"),
-    (Esp("iterable"), 'born | date: "us"', '{{dateFormat born format="MM/dd/yyyy" tz="UTC"}}'),
-    (Esp("mailchimp"), "city | title", "*|TITLE:CITY|*"),
-    (
-        Esp("customerio"),
-        "visits | plus: 1.5 | times: -2 | number: 0",
-        (
-            '{% if customer.visits != nil and customer.visits != "" %}'
-            "{{ customer.visits | plus: 1.5 | times: -2 | round }}{% endif %}"
-        ),
-    ),
-    (Esp("brevo"), "city | title", "{{ contact.CITY|default_if_none:''|title }}"),
-]
-BLOCKS = [
-    (
-        Esp("braze"),
-        "city | upper",
-        "{{custom_attribute.${city} | upcase}}{% else %}there{% endif %}",
-    ),
-    (Esp("sendgrid"), 'born | date: "iso"', '{{formatDate born "YYYY-MM-DD"}}{{else}}there{{/if}}'),
-    (Esp("mailchimp"), "city | upper", "*|IF:CITY|**|UPPER:CITY|**|ELSE:|*there*|END:IF|*"),
-    (Esp("sfmc"), "city | upper", "%%=Uppercase(@city)=%%%%[ ELSE ]%%there%%[ ENDIF ]%%"),
-]
+STORIES = r"""
+# a filter has the form of the ESP
+braze: {{recipient.city | upper}} => {{custom_attribute.${city} | upcase}}
+customerio: {{recipient.city | truncate: 9 | upper}}
+  => {{customer.city | truncate: 9, "…" | upcase}}
+klaviyo: {{recipient.city | upper}} => {{ person|lookup:'city'|default_if_none:''|upper }}
+iterable: {{recipient.city | lower | title}} => {{capitalize (lower (lower city))}}
+iterable: {{recipient.born | date: "us"}} => {{dateFormat born format="MM/dd/yyyy" tz="UTC"}}
+mailchimp: {{recipient.city | title}} => *|TITLE:CITY|*
+customerio: {{recipient.visits | plus: 1.5 | times: -2 | number: 0}}
+  => {% if customer.visits != nil and customer.visits != "" %}
+    {{ customer.visits | plus: 1.5 | times: -2 | round }}{% endif %}
+brevo: {{recipient.city | title}} => {{ contact.CITY|default_if_none:''|title }}
+# the result of a filter has the form of the surface
+braze, surface=html: {{recipient.city | upper}} => {{custom_attribute.${city} | upcase | escape}}
+braze, surface=text: {{recipient.city | upper}} => {{custom_attribute.${city} | upcase}}
+iterable, surface=text: {{recipient.city | upper}} => {{{upper city}}}
+iterable, surface=html: {{recipient.city | upper}} => {{upper city}}
+klaviyo, surface=subject: {{recipient.born | date: 'iso'}}
+  => {% if person|lookup:'born' %}
+    {{ person|lookup:'born'|default_if_none:''|format_date_string|date:'Y-m-d' }}{% endif %}
+klaviyo, surface=subject: {{recipient.city | upper}}
+  => {{ person|lookup:'city'|default_if_none:''|upper|default_if_none:''|safe }}
+braze, surface=html: {{recipient.city | url}}
+  => {{custom_attribute.${city} | url_encode | replace: "+", "%20"}}
+# a default is written in a block
+braze: {{recipient.city | upper | default: "there"}}
+  => {% if custom_attribute.${city} != nil and custom_attribute.${city} != "" %}
+    {{custom_attribute.${city} | upcase}}{% else %}there{% endif %}
+braze: {{recipient.city | upper}} => {{custom_attribute.${city} | upcase}}
+sendgrid: {{recipient.born | date: "iso" | default: "there"}}
+  => {{#if born}}{{formatDate born "YYYY-MM-DD"}}{{else}}there{{/if}}
+sendgrid: {{recipient.born | date: "iso"}} => {{#if born}}{{formatDate born "YYYY-MM-DD"}}{{/if}}
+mailchimp: {{recipient.city | upper | default: "there"}}
+  => *|IF:CITY|**|UPPER:CITY|**|ELSE:|*there*|END:IF|*
+mailchimp: {{recipient.city | upper}} => *|UPPER:CITY|*
+sfmc: {{recipient.city | upper | default: "there"}}
+  => %%[ SET @city = AttributeValue("city") ]%%%%[ IF (NOT EMPTY(@city)) THEN ]%%
+    %%=Uppercase(@city)=%%%%[ ELSE ]%%there%%[ ENDIF ]%%
+sfmc: {{recipient.city | upper}}
+  => %%[ SET @city = AttributeValue("city") ]%%%%[ IF (NOT EMPTY(@city)) THEN ]%%
+    %%=Uppercase(@city)=%%%%[ ENDIF ]%%
+# what an ESP cannot write is refused
+mailchimp: {{recipient.city | upper | url}}
+  refused: …Mailchimp can apply only one filter to a value.
+iterable: {{recipient.city | truncate: 3}} => refused: …At Iterable, its number must be at least 4.
+iterable: {{recipient.city | url | upper}} => refused: …At Iterable, `url` must be the last filter.
+sfmc: {{recipient.born | date: "weekday"}} => refused: …about the format of weekdays.
+braze: {{recipient.city | upper | default: "{{x}}"}}
+  refused: …no safe way to write { or } or \ here.
+sfmc: {{recipient.city | upper | default: "5%"}} => refused: …add a space at its ends.
+"""
 
 
-@pytest.mark.parametrize(("esp", "reference", "code"), CODES)
-def test_a_filter_has_the_form_of_the_esp(esp, reference, code, export):
-    assert export(esp, f"{{{{recipient.{reference}}}}}").content == code
-
-
-SURFACES = [
-    (Esp("braze"), Surface.HTML, "city | upper", "{{custom_attribute.${city} | upcase | escape}}"),
-    (Esp("braze"), Surface.TEXT, "city | upper", "{{custom_attribute.${city} | upcase}}"),
-    (Esp("iterable"), Surface.TEXT, "city | upper", "{{{upper city}}}"),
-    (Esp("iterable"), Surface.HTML, "city | upper", "{{upper city}}"),
-    (Esp("klaviyo"), Surface.SUBJECT, "born | date: 'iso'", "|format_date_string|date:'Y-m-d' }}"),
-    (Esp("klaviyo"), Surface.SUBJECT, "city | upper", "|upper|default_if_none:''|safe }}"),
-    (Esp("braze"), Surface.HTML, "city | url", '| url_encode | replace: "+", "%20"}}'),
-]
-
-
-@pytest.mark.parametrize(("esp", "surface", "reference", "part"), SURFACES)
-def test_the_result_of_a_filter_has_the_form_of_the_surface(esp, surface, reference, part, export):
-    assert part in export(esp, f"{{{{recipient.{reference}}}}}", surface=surface).content
-
-
-@pytest.mark.parametrize(("esp", "reference", "end"), BLOCKS)
-def test_a_default_is_written_in_a_block(esp, reference, end, export):
-    exported = export(esp, f'{{{{recipient.{reference} | default: "there"}}}}').content
-    assert exported.endswith(end)
-    assert "there" not in export(esp, f"{{{{recipient.{reference}}}}}").content
+@stories(STORIES)
+def test_an_export(story, export):
+    told(export, story)
 
 
 @EVERY_FILTER
@@ -203,25 +203,6 @@ def test_the_code_of_a_filter_is_no_foreign_code_at_its_esp(esp, name, export):
         code = export(esp, example(name)).content
         warnings = export_content(parse_content(code), FieldCodes.of([]), esp).warnings
         assert [each for each in warnings if each.code.kind is WarningKind.MISTAKE] == []
-
-
-@pytest.mark.parametrize(
-    ("esp", "reference", "reason"),
-    [
-        (Esp("mailchimp"), "city | upper | url", "Mailchimp can apply only one filter to a value."),
-        (Esp("iterable"), "city | truncate: 3", "At Iterable, its number must be at least 4."),
-        (Esp("iterable"), "city | url | upper", "At Iterable, `url` must be the last filter."),
-        (Esp("sfmc"), 'born | date: "weekday"', "about the format of weekdays."),
-        (
-            Esp("braze"),
-            'city | upper | default: "{{x}}"',
-            "no safe way to write { or } or \\ here.",
-        ),
-        (Esp("sfmc"), 'city | upper | default: "5%"', "add a space at its ends."),
-    ],
-)
-def test_what_an_esp_cannot_write_is_refused(esp, reference, reason, refusal):
-    assert refusal(esp, reference).endswith(reason)
 
 
 def test_a_filter_changes_no_code_that_a_person_has_written(refusal):

@@ -13,6 +13,9 @@ from recipient_fields.domain.esp import export_content as export
 from recipient_fields.domain.esp.profiles.profile import Escaping
 from recipient_fields.domain.integrations import FieldCodes
 
+from ...support.stories import stories
+from .export_stories import told
+
 HTML = WarningCode.HTML_IN_VALUES
 
 
@@ -34,40 +37,35 @@ def codes_of(content: ExportedContent) -> list[WarningCode]:
     return [each.code for each in content.warnings if each.code not in ignored]
 
 
-@pytest.mark.parametrize(
-    ("esp", "surface", "code", "code_with_default"),
-    [
-        (
-            Esp("braze"),
-            "html",
-            "{{custom_attribute.${name} | escape}}",
-            "{{custom_attribute.${name} | escape | default: 'you'}}",
-        ),
-        (
-            Esp("braze"),
-            "text",
-            "{{custom_attribute.${name}}}",
-            "{{custom_attribute.${name} | default: 'you'}}",
-        ),
-        (Esp("sendgrid"), "html", "{{name}}", '{{insert name "default=you"}}'),
-        (Esp("sendgrid"), "text", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
-        (Esp("sendgrid"), "subject", "{{{name}}}", "{{#if name}}{{{name}}}{{else}}you{{/if}}"),
-        (Esp("iterable"), "subject", "{{{name}}}", '{{{defaultIfEmpty name "you"}}}'),
-        (
-            Esp("klaviyo"),
-            "subject",
-            "{{ person|lookup:'name'|default_if_none:''|safe }}",
-            "{{ person|lookup:'name'|default:'you'|safe }}",
-        ),
-        (Esp("customerio"), "subject", "{{customer.name}}", None),
-        (Esp("mailchimp"), "subject", "*|NAME|*", None),
-    ],
-)
-def test_each_surface_has_its_code(esp, surface, code, code_with_default, exported) -> None:
-    assert exported(esp, "{{recipient.name}}", surface=surface).content == code
-    if code_with_default is not None:
-        source = '{{recipient.name | default: "you"}}'
-        assert exported(esp, source, surface=surface).content == code_with_default
+STORIES = """
+# each surface has its code
+braze, surface=html: {{recipient.name}} => {{custom_attribute.${name} | escape}}
+braze, surface=html: {{recipient.name | default: "you"}}
+  => {{custom_attribute.${name} | escape | default: 'you'}}
+braze, surface=text: {{recipient.name}} => {{custom_attribute.${name}}}
+braze, surface=text: {{recipient.name | default: "you"}}
+  => {{custom_attribute.${name} | default: 'you'}}
+sendgrid, surface=html: {{recipient.name}} => {{name}}
+sendgrid, surface=html: {{recipient.name | default: "you"}} => {{insert name "default=you"}}
+sendgrid, surface=text: {{recipient.name}} => {{{name}}}
+sendgrid, surface=text: {{recipient.name | default: "you"}}
+  => {{#if name}}{{{name}}}{{else}}you{{/if}}
+sendgrid, surface=subject: {{recipient.name}} => {{{name}}}
+sendgrid, surface=subject: {{recipient.name | default: "you"}}
+  => {{#if name}}{{{name}}}{{else}}you{{/if}}
+iterable, surface=subject: {{recipient.name}} => {{{name}}}
+iterable, surface=subject: {{recipient.name | default: "you"}} => {{{defaultIfEmpty name "you"}}}
+klaviyo, surface=subject: {{recipient.name}} => {{ person|lookup:'name'|default_if_none:''|safe }}
+klaviyo, surface=subject: {{recipient.name | default: "you"}}
+  => {{ person|lookup:'name'|default:'you'|safe }}
+customerio, surface=subject: {{recipient.name}} => {{customer.name}}
+mailchimp, surface=subject: {{recipient.name}} => *|NAME|*
+"""
+
+
+@stories(STORIES)
+def test_an_export(story, exported):
+    told(exported, story)
 
 
 def test_only_a_chosen_text_shows_values_as_they_are(exported) -> None:

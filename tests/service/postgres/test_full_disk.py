@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 
 import psycopg
-import pytest
 
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.entrypoints.service.selection import open_core
@@ -57,9 +56,7 @@ def new_key(database: str) -> str:
     return key
 
 
-def test_writes_are_503_and_reads_succeed_until_there_is_room_for_the_tables(
-    server: PostgresServer,
-) -> None:
+def test_writes_are_503_and_reads_succeed_until_there_is_room_for_the_tables(server):
     disk = server.folder / "small"
     with small_disk(disk, 24):
         execute(server.url(), f"CREATE TABLESPACE small LOCATION '{disk}'")
@@ -87,9 +84,7 @@ def test_writes_are_503_and_reads_succeed_until_there_is_room_for_the_tables(
         execute(server.url(), "DROP TABLESPACE small")
 
 
-def test_a_server_that_stops_because_its_wal_has_no_room_is_an_outage(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_that_stops_because_its_wal_has_no_room_is_an_outage(monkeypatch):
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         disk = Path(folder) / "small"
