@@ -55,7 +55,6 @@ from recipient_fields.domain import (
     member_reader,
     parse_instant,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspConnection, Integration, SetName
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -531,7 +530,6 @@ def stored_integration(*row: Any) -> Integration:
     members = _named(INTEGRATION_COLUMNS, row)
     with RowMapping("integrations", row[0]):
         by_field = json.loads(members["names"])
-        members["esp"] = Esp(members["esp"])
         members["refused_names"] = json.loads(members["refused_names"])
         members["names"] = {FieldId(int(each)): SetName(**by_field[each]) for each in by_field}
         return Integration(**members)

@@ -9,7 +9,7 @@ from recipient_fields.domain import IntegrationId
 from recipient_fields.domain.content import DEFAULT_STRICT, Strict
 from recipient_fields.domain.esp import Esp
 
-from .options import F, option
+from .options import F, flag, option
 from .typed_options import IDENTIFIER, EspName
 
 
@@ -48,12 +48,11 @@ def required_target(esp: Esp | None, integration: int | None) -> Target:
 
 def strict_options(command: F) -> F:
     """Add `--allow-mistakes` and `--strict` to the command."""
-    allow = option(
+    allow = flag(
         "--allow-mistakes",
-        is_flag=True,
-        help="Only warn of mistakes. Without this option, the command fails if there are any.",
+        text="Only warn of mistakes. Without this option, the command fails if there are any.",
     )
-    strict = option("--strict", is_flag=True, help="Fail if there are caveats or notes, too.")
+    strict = flag("--strict", text="Fail if there are caveats or notes, too.")
     return allow(strict(command))
 
 

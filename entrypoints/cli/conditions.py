@@ -80,7 +80,13 @@ def check(organization: str, esp: Esp | None, integration: int | None, condition
 @organization_option
 @esp_target_options
 @option("--then", required=True, help="The text for recipients who satisfy the condition.")
-@option("--else", "otherwise", default="", help="The text for all others. By default, none.")
+@option(
+    "--else",
+    "otherwise",
+    default="",
+    show_default=False,
+    help="The text for all others. By default, none.",
+)
 @strict_options
 @json_option
 @click.argument("condition")

@@ -22,7 +22,7 @@ from recipient_fields.domain.integrations import Integration
 
 from .code_options import chosen_strictness, chosen_target, esp_target_options, strict_options
 from .commands import CommandGroup, LazyCommand
-from .options import option
+from .options import flag, option
 from .output import complete_outputs, note, print_bytes, print_line, unwritable
 from .repository.files import decoded
 from .repository.options import literal_option
@@ -69,7 +69,7 @@ def content() -> None:
 @content.command()
 @organization_option
 @esp_target_options
-@option("--all", "everywhere", is_flag=True, help="Export for each integration. Requires --out.")
+@flag("--all", "everywhere", text="Export for each integration. Requires --out.")
 @option(
     "--out",
     type=click.Path(file_okay=False),
@@ -77,13 +77,12 @@ def content() -> None:
     help="With --all, write one file per integration to this folder. The command creates it if it"
     " does not exist.",
 )
-@option(
+@flag(
     "--partial",
-    is_flag=True,
-    help="With --all, write the files of the other integrations if the export fails for some.",
+    text="With --all, write the files of the other integrations if the export fails for some.",
 )
 @_surface_option
-@option("--raw", is_flag=True, help="Let the ESP show HTML in values as it does.")
+@flag("--raw", text="Let the ESP show HTML in values as it does.")
 @option(
     "--sent-by",
     metavar="WAY",

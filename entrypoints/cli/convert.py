@@ -36,7 +36,7 @@ from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
 from ..service.selection import installed_profiles
 from .commands import Command
-from .options import json_option_with, option
+from .options import flag, json_option_with, option, path_option
 from .output import (
     OutputFiles,
     Progress,
@@ -174,32 +174,29 @@ class Language(EspName):
     type=OneOf(Surface),
     help="Where an email shows the templates. By default, a text with an HTML tag is html.",
 )
-@option(
+@path_option(
     "--names",
-    type=click.Path(dir_okay=False, exists=True),
-    help="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`."
+    exists=True,
+    text="A YAML file with the keys of the names at the source, such as `TIER: loyalty_tier`."
     " A variable of AMPscript that it names is this field, if its value would stay by hand.",
 )
-@option(
+@path_option(
     "--write-names",
-    type=click.Path(dir_okay=False),
-    help="Write the names that were used to this file, to be corrected for --names.",
+    text="Write the names that were used to this file, to be corrected for --names.",
 )
-@option(
+@path_option(
     "--values",
-    type=click.Path(dir_okay=False, exists=True),
-    help="A YAML file with a text, or one tag of the other ESP, for each value that it lacks, such"
+    exists=True,
+    text="A YAML file with a text, or one tag of the other ESP, for each value that it lacks, such"
     " as `sender.name: Acme`.",
 )
-@option(
+@path_option(
     "--write-fields",
-    type=click.Path(dir_okay=False),
-    help="Write a document of the fields that the templates use, for `plan` and `apply`.",
+    text="Write a document of the fields that the templates use, for `plan` and `apply`.",
 )
-@option(
+@flag(
     "--with-values",
-    is_flag=True,
-    help="In the document of fields, allow only the values that the templates compare with.",
+    text="In the document of fields, allow only the values that the templates compare with.",
 )
 @option(
     "--sent-by",
@@ -217,13 +214,12 @@ class Language(EspName):
     type=OneOf(Bare),
     help="How to read a name that can be a field or event data. By default, it stays by hand.",
 )
-@option(
+@flag(
     "--exact",
-    is_flag=True,
-    help="Leave a test of a value by hand if no code is right for each type that it can have. By"
+    text="Leave a test of a value by hand if no code is right for each type that it can have. By"
     " default, the test is converted with a caveat.",
 )
-@option("--strict", is_flag=True, help="Write nothing if a tag is by hand or has a caveat.")
+@flag("--strict", text="Write nothing if a tag is by hand or has a caveat.")
 @json_option_with("Print the results and all tags as JSON.")
 @click.argument(
     "templates", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[TEMPLATE]..."

@@ -101,7 +101,7 @@ _COMMANDS = (
 @click.group(
     cls=CommandGroup,
     commands=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(package_name="recipient-fields")
 @click.pass_context

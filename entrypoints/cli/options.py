@@ -131,6 +131,21 @@ def option(*names: str, **attributes: Any) -> Option:
     return click.option(*names, cls=EnvironmentOption, **attributes)
 
 
+def flag(*names: str, text: str) -> Option:
+    """Return an option without a value."""
+    return option(*names, is_flag=True, help=text)
+
+
+def path_option(*names: str, text: str, exists: bool = False, **attributes: Any) -> Option:
+    """Return an option for the path of a file."""
+    return option(*names, type=click.Path(dir_okay=False, exists=exists), help=text, **attributes)
+
+
+def repeatable(*names: str, text: str, **attributes: Any) -> Option:
+    """Return an option that can be repeated, with the sentence in its help that says so."""
+    return option(*names, multiple=True, help=f"{text} The option can be repeated.", **attributes)
+
+
 def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
     """Return the option of a setting. Without a default, its value is None if it is omitted."""
     setting = fields_dict(Settings)[name]
@@ -140,7 +155,7 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
         attributes["type"] = _setting_type(setting)
         attributes["metavar"] = attributes["type"].name
         if setting.default:
-            attributes |= {"default": str(setting.default), "show_default": True}
+            attributes |= {"default": str(setting.default)}
     return EnvironmentOption(
         [f"--{name.replace('_', '-')}"],
         help=setting.metadata["help"],
@@ -153,7 +168,6 @@ console_url_option: Option = option(
     "--console-url",
     type=_setting_type(fields_dict(Settings)["console_url"]),
     default="http://127.0.0.1:8080",
-    show_default=True,
     help="The public address of the console, for the link.",
 )
 

@@ -64,12 +64,7 @@ ORGANIZATION_REFERENCE = Parsed("id_or_name", _parse_organization)
 
 
 def _organization_option(help_text: str, *, required: bool) -> Option:
-    return option(
-        "--organization",
-        required=required,
-        type=ORGANIZATION_REFERENCE,
-        help=help_text,
-    )
+    return option("--organization", required=required, type=ORGANIZATION_REFERENCE, help=help_text)
 
 
 _HELP = "The organization's id or exact name."

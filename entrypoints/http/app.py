@@ -173,10 +173,7 @@ def _explaining_taken_keys(
 
     def handle(req: Request, resp: Response, taken: KeyTaken, params: object) -> None:
         if taken.is_synced:
-            with (
-                suppress(RequestRejected),
-                heavy.reading_catalog(credential(req)),
-            ):
+            with suppress(RequestRejected), heavy.reading_catalog(credential(req)):
                 taken = content.explain_taken_key(credential(req).organization_id, taken)
         _handle_core_error(req, resp, taken, params)
 

@@ -238,12 +238,8 @@ class UnreadResponses:
         self._max_bytes = max_bytes
         self._lock = Lock()
         self._bodies: dict[int, _Body] = {}
-        self._interrupted = 0
-
-    @property
-    def interrupted(self) -> int:
-        """The number of responses that were interrupted. Any thread may read it."""
-        return self._interrupted
+        self.interrupted: int = 0
+        """The number of responses that were interrupted."""
 
     def open(self, organization_id: OrganizationId, content: bytes) -> UnreadResponse:
         """Return a file with this content. The host closes it when it has sent the response."""
@@ -280,7 +276,7 @@ class UnreadResponses:
         del self._bodies[id(oldest.content)]
         for response in oldest.responses:
             response.interrupt()
-        self._interrupted += len(oldest.responses)
+        self.interrupted += len(oldest.responses)
         return True
 
 

@@ -36,24 +36,26 @@ def stories(text: str) -> pytest.MarkDecorator:
 
     A line `# TITLE` begins a group, and `ESP, OPTION=VALUE, NAME means KEY: TEMPLATE` a story.
     Lines with two spaces are expectations, `=> RESULT` or `KIND COLUMN: TEXT`, in which the column
-    can be absent. The first can stand behind a short template. A line with four spaces continues
-    the one before.
+    can be absent. The first can stand behind a short template. What stands below a title is
+    expected of each story in the group. A line with four spaces continues the one before.
     """
     found: list[Story] = []
-    title = ""
+    story = group = Story("", "", {}, "")
     lines = re.sub(r"(?<=\S) => ", "\n  => ", re.sub(r"\n {4}", "", text.strip()))
     for line in lines.splitlines():
         if line.startswith("# "):
-            title = line[2:]
+            story = group = Story(line[2:], "", {}, "")
         elif line.startswith("  "):
             kind, column, expected = _groups(EXPECTATION, line)
             if kind:
-                found[-1].expected.setdefault(kind, []).append((column, expected))
+                story.expected.setdefault(kind, []).append((column, expected))
             else:
-                found[-1].result = expected
+                story.result = expected
         else:
             esp, options, source = _groups(HEAD, line)
-            found.append(Story(title, esp, _options(options), source))
+            of_all = {kind: [*texts] for kind, texts in group.expected.items()}
+            story = Story(group.title, esp, _options(options), source, group.result, of_all)
+            found.append(story)
     ids = [f"{each.title}: {each.esp}: {each.source}" for each in found]
     return pytest.mark.parametrize("story", found, ids=ids)
 

@@ -487,10 +487,9 @@ class Reader:
         Those of Handlebars can be in a line that is not shown, or after an escape.
         """
         text = self.text[node.start : node.end]
-        is_handlebars = self.profile.vocabulary.syntax is Syntax.HANDLEBARS
-        if self.target is None or is_handlebars or text.count("{") > 2:
-            self._convert(node, "", ())
-        elif [*map(type, read_tree(self.target, text))] == [Comment]:
+        can_stay = self.profile.vocabulary.syntax is not Syntax.HANDLEBARS and text.count("{") <= 2
+        tree = read_tree(self.target, text) if self.target is not None and can_stay else ()
+        if [*map(type, tree)] == [Comment]:
             self._insert(node, text)
         else:
             self._convert(node, "", ())

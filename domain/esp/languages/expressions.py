@@ -75,18 +75,14 @@ class Tokens:
 
     _rest: Iterator[Token]
     _found: list[Token] = field(factory=list, init=False)
-    _next: int = 0
+    position: int = 0
+    """The number of tokens that are read."""
     _depth: int = 0
     _operators: int = 0
 
-    @property
-    def position(self) -> int:
-        """The number of tokens that are read."""
-        return self._next
-
     def peek(self, ahead: int = 0) -> Token:
         """Return the next token, or one after it, or `END`."""
-        index = self._next + ahead
+        index = self.position + ahead
         while index >= len(self._found):
             token = next(self._rest, None)
             if token is None:
@@ -107,11 +103,11 @@ class Tokens:
 
     def accept(self, kind: str, *texts: str) -> Token | None:
         """Read the next token if it is of this kind, and one of the texts, if there are any."""
-        known = self._next < len(self._found)
-        token = self._found[self._next] if known else self.peek()
+        known = self.position < len(self._found)
+        token = self._found[self.position] if known else self.peek()
         if token.kind != kind or (texts and token.text not in texts):
             return None
-        self._next += 1
+        self.position += 1
         return token
 
     def accept_end(self) -> bool:
@@ -120,7 +116,7 @@ class Tokens:
 
     def skip(self) -> None:
         """Leave out the next token."""
-        self._next += 1
+        self.position += 1
 
     def require_end(self) -> None:
         """Require that there are no more tokens. Raises: NotRead if there are."""
@@ -154,7 +150,7 @@ class Tokens:
         token = self.peek()
         if token.text not in operators or token.kind == "text":
             return None
-        self._next += 1
+        self.position += 1
         return token.text
 
     def operation(
@@ -188,13 +184,13 @@ class Tokens:
         found: list[Expression] = []
         while not self.accept_end():
             if self.peek(1) == Token("mark", "="):  # the name of an argument
-                self._next += 2
+                self.position += 2
             try:
                 found.append(read())
             except NotRead:
                 if self.peek().text == "as":  # The tag gives its value to the name that follows.
                     found.append(Path(("as",)))
-                self._next += 1
+                self.position += 1
         return tuple(found)
 
     def _describe(self) -> str:

@@ -46,7 +46,6 @@ def administrators() -> None:
     "--role",
     type=OneOf(Role),
     default=Role.ADMIN.value,
-    show_default=True,
     help="A viewer sees everything and changes nothing.",
 )
 @console_url_option

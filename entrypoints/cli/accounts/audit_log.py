@@ -15,7 +15,7 @@ from recipient_fields.application import AUDIT
 from recipient_fields.domain import RecipientFieldsError
 
 from ...service.log import json_formatter
-from ..options import Option, option
+from ..options import Option, path_option
 from ..output import open_private
 
 
@@ -79,12 +79,11 @@ def _open_audit_log(ctx: click.Context, _parameter: click.Parameter, path: str |
         ) from error
 
 
-audit_log_option: Option = option(
+audit_log_option: Option = path_option(
     "--audit-log",
-    type=click.Path(dir_okay=False),
     expose_value=False,
     callback=_open_audit_log,
-    help="Append one line to this file for each API key that is created, revoked or rotated, each"
+    text="Append one line to this file for each API key that is created, revoked or rotated, each"
     " administrator who is invited, reset or revoked, each organization that is deleted or whose"
     " history is pruned, each name that is set at an integration or removed, and each integration"
     " whose credentials or schedule change.",

@@ -10,7 +10,7 @@ from recipient_fields.application import IssuedKey, system_clock
 from recipient_fields.domain import Access, ApiKey, ApiKeyId, Organization, format_instant
 
 from ..commands import CommandGroup
-from ..options import confirm, json_option, option, yes_option
+from ..options import confirm, flag, json_option, option, yes_option
 from ..output import is_json, note, print_json, print_line, print_or_note, print_rows
 from ..targets import open_for_organization, organization_option
 from ..typed_options import DURATION, IDENTIFIER, LIFETIME
@@ -31,10 +31,9 @@ def keys() -> None:
     type=LIFETIME,
     metavar="DURATION|never",
     default="90d",
-    show_default=True,
     help="When the key expires: after 1s to 366d, or never.",
 )
-@option("--read-only", is_flag=True, help="Allow reading only.")
+@flag("--read-only", text="Allow reading only.")
 @json_option
 def create(organization: str, name: str, expires_in: timedelta | None, *, read_only: bool) -> None:
     """Create an API key. The command shows the full key only once."""
@@ -85,13 +84,7 @@ def revoke(key_id: int, organization: str, *, yes: bool) -> None:
 @keys.command(changes_storage=True)
 @click.argument("key_id", type=IDENTIFIER)
 @organization_option
-@option(
-    "--grace",
-    type=DURATION,
-    default="24h",
-    show_default=True,
-    help="How long the old key stays valid: 0s to 7d.",
-)
+@option("--grace", type=DURATION, default="24h", help="How long the old key stays valid: 0s to 7d.")
 @yes_option
 @json_option
 def rotate(key_id: int, organization: str, grace: timedelta, *, yes: bool) -> None:

@@ -24,7 +24,7 @@ from recipient_fields.domain.integrations import (
 from ...service.selection import esp_variables, new_secrets_key, open_field_source
 from ..accounts.audit_log import audit_log_option
 from ..commands import Command, CommandGroup
-from ..options import Option, confirm, is_at_terminal, option, setting_option, yes_option
+from ..options import Option, confirm, flag, is_at_terminal, option, setting_option, yes_option
 from ..output import note, print_line, print_table
 from ..targets import open_existing, open_for_organization, organization_option
 from ..typed_options import IDENTIFIER
@@ -43,11 +43,7 @@ _set_option: Option = option(
 @_integration_id
 @organization_option
 @_set_option
-@option(
-    "--from-environment",
-    is_flag=True,
-    help="Store the values of the variables that `esp list` shows.",
-)
+@flag("--from-environment", text="Store the values of the variables that `esp list` shows.")
 @yes_option
 def connect(
     integration_id: int,
@@ -136,7 +132,6 @@ def schedule(integration_id: int, organization: str, interval: str) -> None:
     "--lease",
     type=click.IntRange(min=1),
     default=int(DEFAULT_LEASE.total_seconds()),
-    show_default=True,
     metavar="SECONDS",
     help="How long another process waits before it repeats the sync of a process that was killed.",
 )

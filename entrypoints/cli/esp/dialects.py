@@ -11,7 +11,7 @@ from recipient_fields.domain.esp import Esp, Profile, derive_codes
 
 from ...service.selection import esp_variables, installed_profiles
 from ..commands import CommandGroup
-from ..options import json_option, option
+from ..options import flag, json_option, option
 from ..output import print_rows
 from ..typed_options import data_type_option, esp_option
 
@@ -45,10 +45,8 @@ def _described(profile: Profile) -> dict[str, Any]:
 @esp.command()
 @esp_option
 @click.argument("name")
-@data_type_option(default="text", show_default=True)
-@option(
-    "--standard", is_flag=True, help="The field is a standard field of the ESP, not a custom one."
-)
+@data_type_option(default="text")
+@flag("--standard", text="The field is a standard field of the ESP, not a custom one.")
 @option("--default", help="The text that replaces a missing value.")
 @json_option
 def codes(esp: Esp, name: str, data_type: DataType, default: str | None, *, standard: bool) -> None:

@@ -37,6 +37,7 @@ from ..accounts.audit_log import audit_log_option
 from ..commands import CommandGroup
 from ..options import (
     confirm,
+    flag,
     is_at_terminal,
     is_on_command_line,
     json_option,
@@ -138,15 +139,15 @@ def delete(integration_id: int, organization: str, *, yes: bool) -> None:
     help="A report: a JSON file with the ESP's fields, or - for standard input. By default, the"
     " command requests them from the ESP's API.",
 )
-@option("--dry-run", is_flag=True, help="Print the changes without storing them.")
+@flag("--dry-run", text="Print the changes without storing them.")
 @option(
     "--allow-removals",
     type=click.IntRange(min=0),
     metavar="N",
     help="Remove up to N fields without a prompt.",
 )
-@option("--yes", is_flag=True, help="Remove any number of fields without a prompt.")
-@option("--allow-empty", is_flag=True, help="Accept a report without fields.")
+@flag("--yes", text="Remove any number of fields without a prompt.")
+@flag("--allow-empty", text="Accept a report without fields.")
 @content_options
 @json_option
 def sync(

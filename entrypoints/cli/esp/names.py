@@ -15,7 +15,7 @@ from recipient_fields.domain.integrations import FieldCodes, NameMatch, SetName
 
 from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
-from ..options import Parsed, json_option, option
+from ..options import Parsed, flag, json_option, repeatable
 from ..output import is_json, note, print_json, print_rows, print_table
 from ..targets import open_for_organization, organization_option
 from ..typed_options import IDENTIFIER
@@ -35,24 +35,15 @@ _ASSIGNMENT = Parsed("key=name", _parse_assignment)
 @click.command(cls=Command, changes_storage=True)
 @click.argument("integration_id", type=IDENTIFIER)
 @organization_option
-@option(
-    "--set",
-    "assignments",
-    type=_ASSIGNMENT,
-    multiple=True,
-    help="Set the name of the field with this key. The option can be repeated.",
+@repeatable(
+    "--set", "assignments", type=_ASSIGNMENT, text="Set the name of the field with this key."
 )
-@option(
-    "--unset",
-    "removed",
-    multiple=True,
-    metavar="KEY",
-    help="Remove the name that was set for this field. The option can be repeated.",
+@repeatable(
+    "--unset", "removed", metavar="KEY", text="Remove the name that was set for this field."
 )
-@option(
+@flag(
     "--custom",
-    is_flag=True,
-    help="The names of --set are those of custom fields, although the ESP has standard fields with"
+    text="The names of --set are those of custom fields, although the ESP has standard fields with"
     " these names.",
 )
 @json_option
@@ -126,17 +117,12 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
 @click.command(cls=Command, changes_storage=True)
 @click.argument("integration_id", type=IDENTIFIER)
 @organization_option
-@option(
+@flag(
     "--accept-exact",
-    is_flag=True,
-    help="Set the names of all fields with the same name, and of all standard fields.",
+    text="Set the names of all fields with the same name, and of all standard fields.",
 )
-@option(
-    "--accept",
-    "assignments",
-    type=_ASSIGNMENT,
-    multiple=True,
-    help="Set a name that the command proposes. The option can be repeated.",
+@repeatable(
+    "--accept", "assignments", type=_ASSIGNMENT, text="Set a name that the command proposes."
 )
 @json_option
 def match(

@@ -36,7 +36,6 @@ _limit_option: Option = option(
     "--limit",
     type=click.IntRange(1, MAX_HISTORY_PAGE),
     default=100,
-    show_default=True,
     metavar="NUMBER",
     help=f"The maximum number of changes: 1 to {MAX_HISTORY_PAGE:,}.",
 )

@@ -11,7 +11,7 @@ from recipient_fields.application.wording import counted
 from recipient_fields.domain import AllowedValues, FieldQuery, RecipientField
 
 from ..commands import Command
-from ..options import json_option, option
+from ..options import flag, json_option, option
 from ..output import is_json, note, print_json, print_rows, print_table
 from ..targets import open_for_organization, organization_option
 from ..typed_options import INSTANT
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     type=INSTANT,
     help="List the fields as they were at this time, for example 2026-11-20T09:15:00Z.",
 )
-@option(
+@flag(
     "--counterparts",
-    is_flag=True,
-    help="Also list counterparts: synced fields with the ESP name of another field in the list.",
+    text="Also list counterparts: synced fields with the ESP name of another field in the list.",
 )
 @json_option
 def list_(organization: str, as_of: datetime | None, *, counterparts: bool) -> None:

@@ -33,7 +33,16 @@ from recipient_fields.domain.integrations import EspNames, IntegrationNotFound
 
 from ...service.selection import installed_profiles
 from ..commands import Command
-from ..options import confirm, confirm_at_terminal, json_option, option, setting_option, yes_option
+from ..options import (
+    confirm,
+    confirm_at_terminal,
+    flag,
+    json_option,
+    option,
+    repeatable,
+    setting_option,
+    yes_option,
+)
 from ..output import note, print_or_note
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
@@ -67,7 +76,7 @@ def _text_options(command: Callable[..., T]) -> Callable[..., T]:
     "--key", help="The field's key, which never changes. By default, it is derived from the name."
 )
 @option("--allowed-values", type=VALUE_LIST, help=_ALLOWED_VALUES)
-@option("--not-insertable", is_flag=True, help="The field can't be inserted into content.")
+@flag("--not-insertable", text="The field can't be inserted into content.")
 @_text_options
 @yes_option
 @json_option
@@ -111,19 +120,16 @@ def create(
 @click.argument("id_or_key")
 @organization_option
 @option("--name", help="The field's display name.")
-@option("--allowed-values", type=VALUE_LIST, default=UNCHANGED, help=_ALLOWED_VALUES)
+@option(
+    "--allowed-values", type=VALUE_LIST, default=UNCHANGED, show_default=False, help=_ALLOWED_VALUES
+)
 @option(
     "--insertable/--not-insertable",
     default=None,
     help="Whether the field can be inserted into content.",
 )
 @_text_options
-@option(
-    "--clear",
-    type=click.Choice(list(_CLEARABLE)),
-    multiple=True,
-    help="Set this member to null. The option can be repeated.",
-)
+@repeatable("--clear", type=click.Choice(list(_CLEARABLE)), text="Set this member to null.")
 @json_option
 def update(
     id_or_key: str,

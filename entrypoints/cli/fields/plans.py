@@ -49,7 +49,16 @@ from ...service.selection import installed_profiles
 from ..accounts.audit_log import audit_log_option
 from ..commands import Command
 from ..failures import larger_catalogs
-from ..options import confirm, json_option, option, selects_service, setting_option, yes_option
+from ..options import (
+    confirm,
+    flag,
+    json_option,
+    path_option,
+    repeatable,
+    selects_service,
+    setting_option,
+    yes_option,
+)
 from ..output import complete_outputs, is_json, note, one_line, print_json, print_line
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import FieldTarget, open_target, target_options
@@ -74,17 +83,13 @@ _SYMBOLS = {
 }
 """The symbol and the colour of each action."""
 
-_prune_option = option(
+_prune_option = flag(
     "--prune",
-    is_flag=True,
-    help="Delete the API-managed fields that are not in the document. At the integrations that it"
+    text="Delete the API-managed fields that are not in the document. At the integrations that it"
     " names, remove the names that it does not contain.",
 )
-_replace_option = option(
-    "--replace",
-    type=KEY,
-    multiple=True,
-    help="Delete and create this field if its data type changes. The option can be repeated.",
+_replace_option = repeatable(
+    "--replace", type=KEY, text="Delete and create this field if its data type changes."
 )
 
 
@@ -93,13 +98,10 @@ _replace_option = option(
 @target_options
 @_prune_option
 @_replace_option
-@option(
-    "--out",
-    type=click.Path(dir_okay=False),
-    metavar="PLAN",
-    help="Write the plan to this file, to apply exactly this plan.",
+@path_option(
+    "--out", metavar="PLAN", text="Write the plan to this file, to apply exactly this plan."
 )
-@option("--exit-zero", is_flag=True, help="Exit with 0 if there are changes, instead of 3.")
+@flag("--exit-zero", text="Exit with 0 if there are changes, instead of 3.")
 @content_options
 @json_option
 @click.pass_context

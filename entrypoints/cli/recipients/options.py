@@ -12,7 +12,7 @@ import click
 from recipient_fields.application.ports.recipients import FileFormat
 from recipient_fields.domain import DecimalMark, InvalidInput, TextFormats
 
-from ..options import Option, Parsed, option
+from ..options import Option, Parsed, option, repeatable
 from ..typed_options import IDENTIFIER
 
 T = TypeVar("T")
@@ -66,31 +66,25 @@ def file_options(command: Callable[..., T]) -> Callable[..., T]:
         "--decimal",
         type=click.Choice([".", ","]),
         default=".",
-        show_default=True,
         help="The decimal mark of the numbers in a CSV file.",
     )
     @option(
         "--date-format",
         metavar="FORMAT",
         default="YYYY-MM-DD",
-        show_default=True,
         help="The format of the dates in a CSV file, such as DD.MM.YYYY.",
     )
-    @option(
+    @repeatable(
         "--true",
-        multiple=True,
         metavar="WORD",
         default=("true",),
-        show_default=True,
-        help="A word for true in a CSV file, such as ja. The option can be repeated.",
+        text="A word for true in a CSV file, such as ja.",
     )
-    @option(
+    @repeatable(
         "--false",
-        multiple=True,
         metavar="WORD",
         default=("false",),
-        show_default=True,
-        help="A word for false in a CSV file, such as nein. The option can be repeated.",
+        text="A word for false in a CSV file, such as nein.",
     )
     @wraps(command)
     def with_formats(

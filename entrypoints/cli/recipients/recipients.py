@@ -42,7 +42,7 @@ from recipient_fields.domain import (
 from ...service.selection import open_recipients
 from ..commands import Command, CommandGroup
 from ..fields.codes import print_document
-from ..options import json_option, option
+from ..options import flag, json_option, option
 from ..output import (
     OutputFiles,
     complete_outputs,
@@ -69,19 +69,14 @@ _PROGRESS_ROWS = 1_000
 @target_options
 @integration_option
 @file_options
-@option("--additional", is_flag=True, help="Accept columns and members that are not fields.")
+@flag("--additional", text="Accept columns and members that are not fields.")
 @option("--out", type=_OUTPUT, help="Write the valid rows to this file.")
-@option(
-    "--rejects",
-    type=_OUTPUT,
-    help="Write the invalid rows to this file, with the reasons.",
-)
-@option(
+@option("--rejects", type=_OUTPUT, help="Write the invalid rows to this file, with the reasons.")
+@flag(
     "--spreadsheet-safe",
-    is_flag=True,
-    help="In the rejects of a CSV file, write ' before what a spreadsheet reads as a formula.",
+    text="In the rejects of a CSV file, write ' before what a spreadsheet reads as a formula.",
 )
-@option("--exit-zero", is_flag=True, help="Exit with 0 if recipients are invalid, instead of 3.")
+@flag("--exit-zero", text="Exit with 0 if recipients are invalid, instead of 3.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -247,7 +242,6 @@ _FORM_NOTES = {
     "--max-allowed-values",
     type=click.IntRange(0, MAX_ALLOWED_VALUES),
     default=DEFAULT_MAX_PROPOSED_VALUES,
-    show_default=True,
     metavar="NUMBER",
     help="Propose allowed values for texts with at most this number of different values.",
 )
@@ -337,7 +331,7 @@ def recipients() -> None:
 
 @recipients.command()
 @target_options
-@option("--additional", is_flag=True, help="Accept members that are not recipient fields.")
+@flag("--additional", text="Accept members that are not recipient fields.")
 def schema(organization: str | None, url: str | None, *, additional: bool) -> None:
     """Print the JSON Schema of a recipient's data."""
     described = _read_schema(organization, url, additional=additional)

@@ -12,7 +12,7 @@ from recipient_fields.domain import FieldKey
 from recipient_fields.domain.integrations import EspNames
 from recipient_fields.domain.integrations.text_checks import TextChecker
 
-from ..options import F, option
+from ..options import F, repeatable
 from ..output import note, one_line, print_line
 from ..typed_options import KEY
 from .checking import FieldSource, FileChecker
@@ -21,19 +21,13 @@ from .files import Unreadable, split_files
 
 def content_options(command: F) -> F:
     """Add `--content` and `--break` to the command."""
-    content = option(
+    content = repeatable(
         "--content",
-        multiple=True,
         metavar="PATH",
-        help="Refuse changes that break this file, or a file in this folder. The option can be"
-        " repeated.",
+        text="Refuse changes that break this file, or a file in this folder.",
     )
-    permitted = option(
-        "--break",
-        "broken",
-        type=KEY,
-        multiple=True,
-        help="Permit changes of this field that break files. The option can be repeated.",
+    permitted = repeatable(
+        "--break", "broken", type=KEY, text="Permit changes of this field that break files."
     )
     return content(permitted(command))
 

@@ -20,7 +20,7 @@ from recipient_fields.domain.suggestions import closest_match, did_you_mean
 
 from ..code_options import chosen_strictness, strict_options
 from ..commands import Command
-from ..options import F, json_option, option, selects_service
+from ..options import F, flag, json_option, option, path_option, repeatable, selects_service
 from ..output import (
     Progress,
     complete_outputs,
@@ -51,15 +51,12 @@ class ReportOptions(TypedDict):
 
 def report_options(command: F) -> F:
     """Add the options of `ReportOptions`."""
-    baseline = option(
-        "--baseline",
-        type=click.Path(dir_okay=False),
-        help="Count the findings in this file, and do not report them.",
+    baseline = path_option(
+        "--baseline", text="Count the findings in this file, and do not report them."
     )
-    write_baseline = option(
+    write_baseline = path_option(
         "--write-baseline",
-        type=click.Path(dir_okay=False),
-        help="Write the findings to this file, in place of earlier ones of the same files, and exit"
+        text="Write the findings to this file, in place of earlier ones of the same files, and exit"
         " with 0.",
     )
     output_format = option(
@@ -67,7 +64,6 @@ def report_options(command: F) -> F:
         "output_format",
         type=click.Choice(["text", "github"]),
         default="text",
-        show_default=True,
         help="With github, also print each finding as a workflow command of GitHub Actions.",
     )
     return strict_options(baseline(write_baseline(output_format(json_option(command)))))
@@ -176,14 +172,8 @@ def _source(organization: str | None, url: str | None, snapshot: str | None) -> 
 @optional_target_options
 @snapshot_option
 @file_options
-@option(
-    "--key",
-    "keys",
-    multiple=True,
-    metavar="KEY",
-    help="List the uses of this field only. The option can be repeated.",
-)
-@option("--unused", is_flag=True, help="List the fields that no file uses.")
+@repeatable("--key", "keys", metavar="KEY", text="List the uses of this field only.")
+@flag("--unused", text="List the fields that no file uses.")
 @json_option
 @click.pass_context
 def uses(
@@ -270,12 +260,7 @@ def _render_uses(
 
 @click.command(cls=Command)
 @target_options
-@option(
-    "--out",
-    required=True,
-    type=click.Path(dir_okay=False),
-    help="The file, such as recipient-fields.lock.json.",
-)
+@path_option("--out", required=True, text="The file, such as recipient-fields.lock.json.")
 def snapshot(organization: str | None, url: str | None, out: str) -> None:
     """Write the fields of all sources and their names at each integration to a file.
 

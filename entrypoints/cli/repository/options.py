@@ -6,7 +6,7 @@ import click
 
 from recipient_fields.domain.esp import Esp
 
-from ..options import F, Option, Parsed, option
+from ..options import F, Option, Parsed, option, path_option, repeatable
 from ..typed_options import EspName
 
 literal_option: Option = option(
@@ -19,20 +19,17 @@ literal_option: Option = option(
 
 paths_argument: Option = click.argument("paths", metavar="[PATH]...", nargs=-1)
 
-snapshot_option: Option = option(
+snapshot_option: Option = path_option(
     "--snapshot",
-    type=click.Path(dir_okay=False),
-    help="Use the fields in this file, which `fields snapshot` has written, without a storage and"
+    text="Use the fields in this file, which `fields snapshot` has written, without a storage and"
     " without a network.",
 )
 
 
-include_option: Option = option(
+include_option: Option = repeatable(
     "--include",
-    multiple=True,
     metavar="PATTERN",
-    help="Also read the files in folders that match this pattern, such as '*.liquid'. The option"
-    " can be repeated.",
+    text="Also read the files in folders that match this pattern, such as '*.liquid'.",
 )
 
 
@@ -46,15 +43,11 @@ def _parse_native(text: str) -> tuple[str, Esp]:
 def file_options(command: F) -> F:
     """Add the options that say which files are read, and for which ESP they are written."""
     esp = option(
-        "--esp",
-        type=EspName(),
-        help="The files contain code of this ESP: an id from `esp list`.",
+        "--esp", type=EspName(), help="The files contain code of this ESP: an id from `esp list`."
     )
-    native = option(
+    native = repeatable(
         "--native",
         type=Parsed("pattern=esp", _parse_native),
-        multiple=True,
-        help="The files that match the pattern contain code of this ESP, such as 'braze/**=braze'."
-        " The option can be repeated.",
+        text="The files that match the pattern contain code of this ESP, such as 'braze/**=braze'.",
     )
     return esp(native(include_option(command)))

@@ -11,7 +11,7 @@ from attrs import evolve, fields_dict
 from ...service.selection import migrate_storage, open_core
 from ...service.settings import STORED_KEYS, Settings
 from ..commands import Command
-from ..options import option, setting_option
+from ..options import flag, setting_option
 from ..output import print_line
 
 
@@ -20,16 +20,11 @@ from ..output import print_line
     creates_storage=True,
     params=[setting_option(name) for name in fields_dict(Settings) if name != "storage"],
 )
-@option("--migrate", is_flag=True, help="Update the storage's schema before the start.")
-@option(
-    "--demo",
-    is_flag=True,
-    help="Add demonstration data to an empty storage, and turn the console on.",
-)
-@option(
+@flag("--migrate", text="Update the storage's schema before the start.")
+@flag("--demo", text="Add demonstration data to an empty storage, and turn the console on.")
+@flag(
     "--reset",
-    is_flag=True,
-    help="With --demo: first delete the demonstration data of earlier starts, and everything that"
+    text="With --demo: first delete the demonstration data of earlier starts, and everything that"
     " was added to it.",
 )
 @click.pass_obj

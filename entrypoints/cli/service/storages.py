@@ -26,7 +26,7 @@ from ...service.selection import (
     shown_storage,
 )
 from ..commands import Command
-from ..options import option
+from ..options import flag, option
 from ..output import Progress, note, one_line
 
 
@@ -103,10 +103,8 @@ def _open(role: StorageRole, opener: Callable[[], Storage]) -> Iterator[Storage]
 
 
 @click.command(cls=Command, changes_storage=True, creates_storage=True)
-@option(
-    "--distributed",
-    is_flag=True,
-    help="Also distribute the tables over the workers of Citus, by organization.",
+@flag(
+    "--distributed", text="Also distribute the tables over the workers of Citus, by organization."
 )
 @click.pass_obj
 def migrate(storage: str, distributed: bool) -> None:  # noqa: FBT001 - click passes it by name

@@ -190,17 +190,10 @@ def test_an_allowed_number_is_no_option_of_brevo():
 
 
 JOINING_TEXTS = {
-    "sfmc": ("50%", "%off", "%%%=v(@x)=%%"),
-    "mailchimp": ("|x",),
-    "klaviyo": ("a{", "}a"),
-    "braze": ("a{", "}a"),
-    "customerio": ("a{", "}a"),
-    "hubspot": ("a{", "}a"),
-    "sendgrid": ("a{", "}a"),
-    "iterable": ("a{", "}a"),
-    "brevo": ("a{", "}a"),
-    "activecampaign": ("50%", "50% off", "%A% 50%"),
-    "onesignal": ("a{", "}a"),
+    **dict.fromkeys(BUILT_IN.esps, ("a{", "}a")),
+    Esp("sfmc"): ("50%", "%off", "%%%=v(@x)=%%"),
+    Esp("mailchimp"): ("|x",),
+    Esp("activecampaign"): ("50%", "50% off", "%A% 50%"),
 }
 
 

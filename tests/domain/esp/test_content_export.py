@@ -694,43 +694,31 @@ def test_each_prelude_is_inserted_once_at_the_beginning(export):
     assert content.count("SET @") == 2
 
 
-@pytest.mark.parametrize(
-    ("source", "prelude"),
-    [
-        ("{{recipient.city}}", '%%[ SET @City = AttributeValue("City") ]%%'),
-        ('{{#if recipient.city = "x"}}x{{/if}}', '%%[ SET @City = AttributeValue("City") ]%%'),
-        ('%%[ SET @city = "x" ]%%{{recipient.city}}', "%%[ SET @city = "),
-    ],
-)
-def test_a_variable_in_hand_written_code_has_a_prelude_unless_it_is_set(
-    source, prelude, export, manual
-):
-    field = manual("city", "%%=v(@City)=%%", "@City")
-    exported = export("sfmc", source, field)
-    assert exported.content.startswith(prelude)
-    assert exported.content.lower().count("set @city") == 1
+VARIABLES = """
+# the variable of a field with the code of a person is set
+sfmc: {{recipient.city}} => %%[ SET @City = AttributeValue("City") ]%%%%=v(@City)=%%
+sfmc: {{#if recipient.city = "x"}}x{{/if}}
+  => %%[ SET @City = AttributeValue("City") ]%%
+    %%[ IF CONCAT("=", @City) == CONCAT("=", "x") THEN ]%%x%%[ ENDIF ]%%
+# unless the content sets it
+sfmc: %%[ SET @city = "x" ]%%{{recipient.city}} => %%[ SET @city = "x" ]%%%%=v(@City)=%%
+sfmc: %%[ SET @city = {{recipient.tier | expression}} ]%%{{recipient.city}}
+  => %%[ SET @tier = AttributeValue("tier") ]%%%%[ SET @city = @tier ]%%%%=v(@City)=%%
+# a text that looks like an assignment sets no variable
+sfmc: Write set @city = "x" here: {{recipient.city}}
+  => %%[ SET @City = AttributeValue("City") ]%%Write set @city = "x" here: %%=v(@City)=%%
+sfmc: %%[ /* SET @city = 1 */ ]%%{{recipient.city}}
+  => %%[ SET @City = AttributeValue("City") ]%%%%[ /* SET @city = 1 */ ]%%%%=v(@City)=%%
+sfmc: %%[ SET @x = "SET @city = 1" ]%%{{recipient.city}}
+  => %%[ SET @City = AttributeValue("City") ]%%%%[ SET @x = "SET @city = 1" ]%%%%=v(@City)=%%
+"""
+
+
+@stories(VARIABLES)
+def test_a_variable_in_hand_written_code(story, export, manual):
+    exported = export(story.esp, story.source, manual("city", "%%=v(@City)=%%", "@City"))
+    assert exported.content == story.result
     assert not any("must set" in message for message in messages(exported))
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'Write set @city = "x" here: {{recipient.city}}',
-        "%%[ /* SET @city = 1 */ ]%%{{recipient.city}}",
-        '%%[ SET @x = "SET @city = 1" ]%%{{recipient.city}}',
-    ],
-)
-def test_a_text_that_looks_like_an_assignment_sets_no_variable(source, export, manual):
-    exported = export("sfmc", source, manual("city", "%%=v(@City)=%%", "@City"))
-    assert exported.content.startswith('%%[ SET @City = AttributeValue("City") ]%%')
-
-
-def test_a_variable_can_be_set_from_a_value_expression(export, manual):
-    field = manual("city", "%%=v(@City)=%%", "@City")
-    source = "%%[ SET @city = {{recipient.tier | expression}} ]%%{{recipient.city}}"
-    assert export("sfmc", source, field).content == (
-        f"{SET_TIER}%%[ SET @city = @tier ]%%%%=v(@City)=%%"
-    )
 
 
 def test_a_variable_in_hand_written_code_is_that_of_a_synced_field(export, manual, synced):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import liquid
@@ -65,69 +66,46 @@ NUMBER = {
     Esp("onesignal"): ("loyalty_points", "{{ loyalty_points }}", "loyalty_points"),
 }
 
-REFUSED_NAMES = [
-    (Esp("sfmc"), "1st name", "format"),
-    (Esp("sfmc"), "_id", "format"),
-    (Esp("sfmc"), "a]%%b", "invalid_characters"),
-    (Esp("mailchimp"), "Tier", "format"),
-    (Esp("mailchimp"), "1ST", "format"),
-    (Esp("mailchimp"), "ELEVEN_CHAR", "format"),
-    (Esp("mailchimp"), "A|*B", "invalid_characters"),
-    (Esp("mailchimp"), "ELSE", "reserved"),
-    (Esp("klaviyo"), 'it\'s "big"', "invalid_characters"),
-    (Esp("klaviyo"), "a}}b", "invalid_characters"),
-    (Esp("klaviyo"), "a\\b", "invalid_characters"),
-    (Esp("braze"), "a}b", "invalid_characters"),
-    (Esp("braze"), "address.city", "format"),
-    (Esp("braze"), "a | upcase", "format"),
-    (Esp("braze"), "it's", "format"),
-    (Esp("braze"), "Discount %", "format"),
-    (Esp("braze"), "size", "reserved"),
-    (Esp("braze"), "%", "format"),
-    (Esp("braze"), "tier-", "format"),
-    (Esp("braze"), "-tier", "format"),
-    (Esp("customerio"), "size", "format"),
-    (Esp("customerio"), 'it\'s "big"', "invalid_characters"),
-    (Esp("customerio"), "a}b", "invalid_characters"),
-    (Esp("hubspot"), "First name", "format"),
-    (Esp("hubspot"), "_name", "format"),
-    (Esp("hubspot"), "n" * 101, "format"),
-    (Esp("sendgrid"), "first name", "format"),
-    (Esp("sendgrid"), "1st", "format"),
-    (Esp("sendgrid"), "n" * 101, "format"),
-    (Esp("sendgrid"), "length", "reserved"),
-    (Esp("iterable"), "a[0]", "format"),
-    (Esp("iterable"), "address..city", "format"),
-    (Esp("iterable"), "address. Zip Code", "format"),
-    (Esp("iterable"), "it's", "format"),
-    (Esp("iterable"), "now", "reserved"),
-    (Esp("iterable"), "cart.size", "reserved"),
-    (Esp("brevo"), "first_name", "format"),
-    (Esp("brevo"), "_NAME", "format"),
-    (Esp("brevo"), "1ST", "format"),
-    (Esp("activecampaign"), "first", "format"),
-    (Esp("activecampaign"), "100%", "invalid_characters"),
-    (Esp("activecampaign"), "IF", "reserved"),
-    (Esp("onesignal"), "First name", "format"),
-    (Esp("onesignal"), "_tier", "format"),
-    (Esp("onesignal"), "condition_1", "format"),
-    (Esp("onesignal"), "number_parts", "reserved"),
-    (Esp("onesignal"), "subscription", "reserved"),
-]
-REFUSED_DEFAULTS = [
-    (Esp("sfmc"), 'x")=%%', "invalid_characters"),
-    (Esp("mailchimp"), "*|END:IF|*", "invalid_characters"),
-    (Esp("mailchimp"), "|", "invalid_characters"),
-    (Esp("klaviyo"), 'l\'ami "x"', "invalid_characters"),
-    (Esp("klaviyo"), "x\\", "invalid_characters"),
-    (Esp("braze"), "{{x}}", "invalid_characters"),
-    (Esp("customerio"), "x}", "invalid_characters"),
-    (Esp("hubspot"), 'l\'ami "x"', "invalid_characters"),
-    (Esp("sendgrid"), 'say "hi"', "invalid_characters"),
-    (Esp("iterable"), 'l\'ami "x"', "invalid_characters"),
-    (Esp("brevo"), "%}{% x", "invalid_characters"),
-    (Esp("activecampaign"), "50% off", "invalid_characters"),
-]
+REFUSED_NAMES = {
+    "sfmc": {"format": ["1st name", "_id"], "invalid_characters": ["a]%%b"]},
+    "mailchimp": {
+        "format": ["Tier", "1ST", "ELEVEN_CHAR"],
+        "invalid_characters": ["A|*B"],
+        "reserved": ["ELSE"],
+    },
+    "klaviyo": {"invalid_characters": ['it\'s "big"', "a}}b", "a\\b"]},
+    "braze": {
+        "invalid_characters": ["a}b"],
+        "format": ["address.city", "a | upcase", "it's", "Discount %", "%", "tier-", "-tier"],
+        "reserved": ["size"],
+    },
+    "customerio": {"format": ["size"], "invalid_characters": ['it\'s "big"', "a}b"]},
+    "hubspot": {"format": ["First name", "_name", "n" * 101]},
+    "sendgrid": {"format": ["first name", "1st", "n" * 101], "reserved": ["length"]},
+    "iterable": {
+        "format": ["a[0]", "address..city", "address. Zip Code", "it's"],
+        "reserved": ["now", "cart.size"],
+    },
+    "brevo": {"format": ["first_name", "_NAME", "1ST"]},
+    "activecampaign": {"format": ["first"], "invalid_characters": ["100%"], "reserved": ["IF"]},
+    "onesignal": {
+        "format": ["First name", "_tier", "condition_1"],
+        "reserved": ["number_parts", "subscription"],
+    },
+}
+REFUSED_DEFAULTS = {
+    "sfmc": {"invalid_characters": ['x")=%%']},
+    "mailchimp": {"invalid_characters": ["*|END:IF|*", "|"]},
+    "klaviyo": {"invalid_characters": ['l\'ami "x"', "x\\"]},
+    "braze": {"invalid_characters": ["{{x}}"]},
+    "customerio": {"invalid_characters": ["x}"]},
+    "hubspot": {"invalid_characters": ['l\'ami "x"']},
+    "sendgrid": {"invalid_characters": ['say "hi"']},
+    "iterable": {"invalid_characters": ['l\'ami "x"']},
+    "brevo": {"invalid_characters": ["%}{% x"]},
+    "activecampaign": {"invalid_characters": ["50% off"]},
+}
+"""The texts without a safe form of each ESP, by the rule that rejects them."""
 LIQUID_WORDS = (
     "and as blank cols contains continue else empty false first for if in last limit nil not null"
     " offset or required reversed true with"
@@ -259,11 +237,7 @@ def test_other_dialects_write_standard_fields_like_custom_ones(esp):
 
 @pytest.mark.parametrize(
     ("esp", "name"),
-    [
-        (Esp("klaviyo"), "Loyalty Tier"),
-        (Esp("braze"), "Loyalty Tier"),
-        (Esp("onesignal"), "tier"),
-    ],
+    [(Esp("klaviyo"), "Loyalty Tier"), (Esp("braze"), "Loyalty Tier"), (Esp("onesignal"), "tier")],
 )
 def test_a_name_that_can_not_be_a_standard_field_is_rejected(esp, name):
     assert refusal(esp, name, standard=True)[0] == ["name: format"]
@@ -297,15 +271,21 @@ def test_an_unusual_default_has_a_safe_form(esp, default, part):
     assert parse_codes(esp, codes) == ParsedCodes(name, default)
 
 
-@pytest.mark.parametrize(("esp", "name", "rule"), REFUSED_NAMES)
-def test_a_name_without_a_safe_form_is_rejected(esp, name, rule):
+def refused(table: Mapping[str, Mapping[str, Sequence[str]]]) -> list[tuple[Esp, str, str]]:
+    """Return a row for each text: the ESP, the rule and the text."""
+    rules = [(Esp(esp), *each) for esp, texts in table.items() for each in texts.items()]
+    return [(esp, rule, text) for esp, rule, texts in rules for text in texts]
+
+
+@pytest.mark.parametrize(("esp", "rule", "name"), refused(REFUSED_NAMES))
+def test_a_name_without_a_safe_form_is_rejected(esp, rule, name):
     violations, message = refusal(esp, name)
     assert violations == [f"name: {rule}"]
     assert BUILT_IN[esp].title in message
 
 
-@pytest.mark.parametrize(("esp", "default", "rule"), REFUSED_DEFAULTS)
-def test_a_default_without_a_safe_form_is_rejected(esp, default, rule):
+@pytest.mark.parametrize(("esp", "rule", "default"), refused(REFUSED_DEFAULTS))
+def test_a_default_without_a_safe_form_is_rejected(esp, rule, default):
     violations, message = refusal(esp, TEXT[esp][0], default=default)
     assert violations == [f"default: {rule}"]
     assert BUILT_IN[esp].title in message

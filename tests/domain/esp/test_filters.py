@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import ADMINISTRATOR, DataType, RecipientField
-from recipient_fields.domain.content import (
-    InvalidContent,
-    WarningCode,
-    WarningKind,
-    parse_content,
-)
+from recipient_fields.domain.content import InvalidContent, WarningCode, WarningKind, parse_content
 from recipient_fields.domain.content.filters import FilterName
 from recipient_fields.domain.esp import (
     BUILT_IN,

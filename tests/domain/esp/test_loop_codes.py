@@ -96,12 +96,10 @@ braze: {{#each event.lines as line}}{{loop.number}}{{/each}}
 hubspot: {{#each event.lines as line}}{{loop.number}}{{/each}}
   => {% for line in custom.lines %}{{ loop.index }}{% endfor %}
 # a number without a source is refused
+  refused: …State of a loop: loop.number. No source establishes how…
 sendgrid: {{#each event.lines as line}}{{loop.number}}{{/each}}
-  refused: …State of a loop: loop.number. No source establishes how…
 iterable: {{#each event.lines as line}}{{loop.number}}{{/each}}
-  refused: …State of a loop: loop.number. No source establishes how…
 brevo: {{#each event.lines as line}}{{loop.number}}{{/each}}
-  refused: …State of a loop: loop.number. No source establishes how…
 # an outer item is out of reach at SendGrid
 sendgrid: {{#each event.a as b}}{{#each b.c as d}}{{d}}{{b.e}}{{/each}}{{/each}}
   refused: …No source establishes how SendGrid reads `b` in the loop inside.

@@ -98,20 +98,13 @@ WRITTEN = [
     ("%UNSUBSCRIBELINK%", "activecampaign"),
 ]
 TWINS = {
-    Esp("klaviyo"): {Esp("sendgrid"), Esp("iterable"), Esp("onesignal")},
-    Esp("customerio"): {Esp("iterable")},
-    Esp("hubspot"): {Esp("iterable")},
-    Esp("sendgrid"): {Esp("klaviyo"), Esp("iterable"), Esp("onesignal")},
-    Esp("iterable"): {
-        Esp("klaviyo"),
-        Esp("customerio"),
-        Esp("hubspot"),
-        Esp("brevo"),
-        Esp("sendgrid"),
-        Esp("onesignal"),
-    },
-    Esp("brevo"): {Esp("iterable")},
-    Esp("onesignal"): {Esp("klaviyo"), Esp("sendgrid"), Esp("iterable")},
+    "klaviyo": {"sendgrid", "iterable", "onesignal"},
+    "customerio": {"iterable"},
+    "hubspot": {"iterable"},
+    "sendgrid": {"klaviyo", "iterable", "onesignal"},
+    "iterable": {"klaviyo", "customerio", "hubspot", "brevo", "sendgrid", "onesignal"},
+    "brevo": {"iterable"},
+    "onesignal": {"klaviyo", "sendgrid", "iterable"},
 }
 """The other ESPs in whose dialects the same code can be written."""
 

@@ -73,9 +73,12 @@ ODD_EXPRESSIONS = ["tier", "loyalty.tier", "contact.tier", "customer.tier", "$TI
 
 
 class Organization:
-    """The fields and the integrations of an organization, as a storage would have them."""
+    """The fields and the integrations of an organization, as a storage would have them.
 
-    def __init__(self, *esps):
+    It begins with fields of the API that have these keys.
+    """
+
+    def __init__(self, *esps, keys=()):
         self.fields: tuple[RecipientField, ...] = ()
         self.integrations = {
             IntegrationId(i): IntegrationDraft(esp=esp, name="Main", created_at=NOON).with_id(
@@ -85,6 +88,8 @@ class Organization:
         }
         self.theme, self.other_esp = THEMES[0], Esp("braze")
         self._ids = count(1)
+        for key in keys:
+            self.define(key)
 
     @property
     def names(self):

@@ -49,7 +49,7 @@ def test_a_field_without_codes_works_in_every_esp():
 
 class TestTheOrder:
     def test_a_set_name_is_before_the_own_code(self):
-        organization = Organization(Esp("klaviyo"))
+        organization = Organization("klaviyo")
         field = organization.define("tier", **KLAVIYO_CODE)
         assert get(organization, "tier", ONE).name_from.value == "field"
         organization.set_name(ONE, field, "Level")
@@ -59,7 +59,7 @@ class TestTheOrder:
         )
 
     def test_the_own_code_is_before_that_of_the_counterpart(self):
-        organization = Organization(Esp("klaviyo"))
+        organization = Organization("klaviyo")
         organization.define("tier", **KLAVIYO_CODE)
         organization.sync(ONE, "tier")
         code = get(organization, "tier", ONE)
@@ -67,15 +67,14 @@ class TestTheOrder:
         assert code.insertion_code == KLAVIYO_CODE["custom_insertion_code"]
 
     def test_own_code_in_another_dialect_is_not_used(self):
-        organization = Organization(Esp("braze"))
+        organization = Organization("braze")
         organization.define("tier", **KLAVIYO_CODE)
         code = get(organization, "tier", ONE)
         assert code.insertion_code == "{{custom_attribute.${tier}}}"
         assert code.name_from.value == "convention"
 
     def test_the_code_of_the_counterpart_is_used_as_stored(self):
-        organization = Organization(Esp("braze"), Esp("klaviyo"))
-        organization.define("tier")
+        organization = Organization("braze", "klaviyo", keys=["tier"])
         organization.sync(TWO, "Tier")
         older = {"custom_insertion_code": "{{person.Tier}}", "custom_value_expression": "x"}
         organization.replace(organization.get("tier_2"), **older)
@@ -87,7 +86,7 @@ class TestTheOrder:
         )
 
     def test_a_key_of_another_integration_resolves_through_its_name(self):
-        organization = Organization(Esp("braze"), Esp("klaviyo"))
+        organization = Organization("braze", "klaviyo")
         organization.sync(ONE, "loyalty_tier")
         organization.sync(TWO, "Loyalty Tier")
         for key in ("loyalty_tier", "loyalty_tier_2"):
@@ -178,8 +177,7 @@ def test_a_field_that_is_not_insertable_has_a_value_expression_only():
 
 
 def test_a_field_without_a_name_is_refused_with_what_helps():
-    organization = Organization(Esp("mailchimp"))
-    organization.define("loyalty_tier")
+    organization = Organization("mailchimp", keys=["loyalty_tier"])
     code = get(organization, "loyalty_tier", ONE)
     for require in (code.require_insertion_code, code.require_value_expression):
         with pytest.raises(NotInsertable, match="such as LOYALTY_TI") as refused:
@@ -191,7 +189,7 @@ def test_a_field_without_a_name_is_refused_with_what_helps():
 
 class TestADefault:
     def test_is_possible_for_each_source_of_a_code(self):
-        organization = Organization(Esp("klaviyo"), Esp("klaviyo"))
+        organization = Organization("klaviyo", "klaviyo")
         own = organization.define("own", **KLAVIYO_CODE)
         assert own.custom_insertion_code
         organization.define("tier")
@@ -215,15 +213,14 @@ class TestADefault:
             get(organization, "tier", Esp("klaviyo")).require_insertion_code("none")
 
     def test_is_refused_if_it_is_not_safe(self):
-        organization = Organization()
-        organization.define("tier")
+        organization = Organization(keys=["tier"])
         with pytest.raises(NotInsertable, match="This default is not possible"):
             get(organization, "tier", Esp("klaviyo")).require_insertion_code("}}")
 
 
 class TestAPrelude:
     def test_sets_the_variable_of_the_name(self):
-        organization = Organization(Esp("sfmc"))
+        organization = Organization("sfmc")
         field = organization.define("tier")
         organization.set_name(ONE, field, "Loyalty Tier")
         assert get(organization, "tier", ONE).preludes == {
@@ -231,15 +228,14 @@ class TestAPrelude:
         }
 
     def test_sets_the_variable_of_the_counterpart(self):
-        organization = Organization(Esp("sfmc"))
-        organization.define("tier")
+        organization = Organization("sfmc", keys=["tier"])
         organization.sync(ONE, "Tier")
         assert get(organization, "tier", ONE).preludes == {
             "@tier": '%%[ SET @Tier = AttributeValue("Tier") ]%%'
         }
 
     def test_sets_the_variables_in_own_code_as_those_of_synced_fields(self):
-        organization = Organization(Esp("sfmc"))
+        organization = Organization("sfmc")
         organization.define("shown", custom_insertion_code="%%=v(@Loyalty_Tier)=%%")
         prelude = '%%[ SET @Loyalty_Tier = AttributeValue("{}") ]%%'
         code = get(organization, "shown", ONE)
@@ -250,7 +246,7 @@ class TestAPrelude:
 
 
 def test_the_codes_of_a_field_are_those_of_its_integrations_and_of_the_other_esps():
-    organization = Organization(Esp("klaviyo"), Esp("braze"), Esp("klaviyo"))
+    organization = Organization("klaviyo", "braze", "klaviyo")
     field = organization.define("tier")
     listed = FieldCodes(organization.names).list_codes(field)
     assert [each.integration_id for each in listed] == [1, 2, 3, *[None] * 9]
@@ -259,8 +255,7 @@ def test_the_codes_of_a_field_are_those_of_its_integrations_and_of_the_other_esp
 
 
 def test_the_name_behind_a_code_is_found_once_however_often_the_code_is_inserted(monkeypatch):
-    organization = Organization()
-    organization.define("tier")
+    organization = Organization(keys=["tier"])
     derivations = []
 
     def count(*arguments, **options):

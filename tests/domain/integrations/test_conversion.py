@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from recipient_fields.domain import (
-    InvalidInput,
-)
+from recipient_fields.domain import InvalidInput
 from recipient_fields.domain.content import InvalidContent, WarningCode
-from recipient_fields.domain.integrations import (
-    ConversionOptions,
-    Outcome,
-    convert,
-)
+from recipient_fields.domain.integrations import ConversionOptions, Outcome, convert
 
 from ...support.stories import stories
 from .conversion_stories import braze, by_hand, other_reasons, told
@@ -134,10 +128,9 @@ braze to iterable: {{ "hello" | upcase }} => HELLO
 braze to iterable: {% assign x = "hello" %}{{ x | upcase | append: "!" }} => HELLO!
 klaviyo to iterable: {{ 'hello there'|title|truncatechars:6 }} => Hello…
 # a text in the code that is by hand is not called a field
+  by hand: This is not the value of a field. Write this tag for the other ESP.
 braze to iterable: {{ "a" | escape }}
-  by hand: This is not the value of a field. Write this tag for the other ESP.
 braze to iterable: {{ "May 3" | date: "%d" }}
-  by hand: This is not the value of a field. Write this tag for the other ESP.
 # filters of lists and of numbers become filters of content
 klaviyo: {{ event.a|join:', ' }} => {{event.a | join: ", "}}
 klaviyo: {{ event.a|first|upper }} => {{event.a | first | upper}}
@@ -267,9 +260,10 @@ braze to iterable: \{{a.b}}\{% raw %}{{x}}{% endraw %} => \{{a.b}}\{% raw %}{{x}
   by hand: `a.b` is no name of a field at Braze. Say what it means with a file of names.
   by hand: The text in this tag would be read as code. Write it in another way.
 # text that content can only have as code stays by hand
-braze: a {%- raw -%} {{ x }} {%- endraw -%} b => by hand: …would be read as code…
-klaviyo: a{% verbatim %}{{ x }}{% endverbatim %}b => by hand: …would be read as code…
-sendgrid: a\{{ x }}b => by hand: …would be read as code…
+  by hand: …would be read as code…
+braze: a {%- raw -%} {{ x }} {%- endraw -%} b
+klaviyo: a{% verbatim %}{{ x }}{% endverbatim %}b
+sendgrid: a\{{ x }}b
 # text that content reads as code stays by hand
 klaviyo: {% verbatim %}{{recipient.x}}{% endverbatim %}
   by hand: The text in this tag would be read as code. Write it in another way.

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain.integrations import (
-    Outcome,
-    convert,
-)
+from recipient_fields.domain.integrations import Outcome, convert
 
 from ...support.stories import stories
 from .conversion_stories import by_hand, other_reasons, told
@@ -62,10 +59,9 @@ mailchimp: *|LIST:ADDRESS|* => {{sender.address}}
 mailchimp: *|HTML:LIST_ADDRESS_HTML|* => {{sender.address}}
   caveat: …to an address book…
 # an address with a name has a caveat in both directions
+  caveat: …the name of the sender…
 activecampaign to mailchimp: %SENDER-INFO-SINGLELINE% => *|LIST:ADDRESSLINE|*
-  caveat: …the name of the sender…
 mailchimp to activecampaign: *|LIST:ADDRESSLINE|* => %SENDER-INFO-SINGLELINE%
-  caveat: …the name of the sender…
 # percent tags in links are tags and percent encoded text is not
 activecampaign: <a href="https://a.example/?n=%FIRSTNAME%&e=1">
   => <a href="https://a.example/?n={{recipient.first_name}}&e=1">

@@ -43,25 +43,22 @@ customerio to braze: {{ customer.firstName }} => {{${first_name}}}
 customerio to braze: {{ customer.FirstName }} => {{${first_name}}}
 customerio to braze: {{ customer.first_name }} => {{${first_name}}}
 # a name with and without its root is one field
-iterable: {{email}}{{profile.email}} => {{recipient.email}}{{recipient.email}}
   without: one field
+iterable: {{email}}{{profile.email}} => {{recipient.email}}{{recipient.email}}
 hubspot: {{ contact.email }}{{ personalization_token('email') }}
   => {{recipient.email}}{{recipient.email}}
-  without: one field
 # two names with one key are not confused
+  by hand: …Another name has the key city…
 braze: {{ ${city} }}{{ custom_attribute.${city} }}
   => {{recipient.city}}{{ custom_attribute.${city} }}
-  by hand: …Another name has the key city…
 braze, city means city: {{ ${city} }}{{ custom_attribute.${city} }}
   => {{recipient.city}}{{ custom_attribute.${city} }}
-  by hand: …Another name has the key city…
 # two names have one key if a file of names says so
 sfmc, Town means city, Place means city: %%Town%%%%Place%% => {{recipient.city}}{{recipient.city}}
 # two names can be two fields
+  by hand: Another name has the key …
 klaviyo: {{ first_name }}{{ person.FirstName }} => {{recipient.first_name}}{{ person.FirstName }}
-  by hand: Another name has the key …
 sfmc: %%Shoe_Size%%%%ShoeSize%% => {{recipient.shoe_size}}%%ShoeSize%%
-  by hand: Another name has the key …
 # event data is written for the way in which the message is sent
 klaviyo to braze: {{ event.total }} => {{event_properties.${total}}}
   without: 0.1
@@ -111,11 +108,12 @@ sendgrid, bare=event: {{total}} => {{event.total}}
 sendgrid, total means event.order.total: {{total}} => {{event.order.total}}
 sendgrid, total means spent: {{total}} => {{recipient.spent}}
 # a merge tag with an unknown word before a colon is no field
-mailchimp to braze: *|QRCODE:abc|* => by hand: …is no name of a field at Mailchimp…
-mailchimp to braze: *|RAW:BIO|* => by hand: …is no name of a field at Mailchimp…
-mailchimp to braze: *|FNAME:there|* => by hand: …is no name of a field at Mailchimp…
-mailchimp to braze: *|UPPER:RAW:BIO|* => by hand: …is no name of a field at Mailchimp…
-mailchimp to braze: *|IF:FNAME:there|*x*|END:IF|* => by hand: …is no name of a field at Mailchimp…
+  by hand: …is no name of a field at Mailchimp…
+mailchimp to braze: *|QRCODE:abc|*
+mailchimp to braze: *|RAW:BIO|*
+mailchimp to braze: *|FNAME:there|*
+mailchimp to braze: *|UPPER:RAW:BIO|*
+mailchimp to braze: *|IF:FNAME:there|*x*|END:IF|*
 # the telephone number and the id of users have the names of iterable
 braze to iterable, surface=html: {{${phone_number}}} {{${user_id}}} => {{phoneNumber}} {{userId}}
   caveat: …

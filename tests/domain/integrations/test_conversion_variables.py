@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 
 from recipient_fields.domain.content import InvalidContent
 from recipient_fields.domain.esp.languages.ampscript import read_ampscript
-from recipient_fields.domain.integrations import (
-    ConversionOptions,
-    Outcome,
-    convert,
-)
+from recipient_fields.domain.integrations import ConversionOptions, Outcome, convert
 
 from ...support.stories import stories
 from .conversion_stories import MARK, by_hand, told

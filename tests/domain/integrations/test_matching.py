@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 
 from recipient_fields.domain import DataType, IntegrationId
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, MatchReason
 from recipient_fields.domain.integrations.matching import match_names
 from recipient_fields.domain.integrations.setting import set_names
@@ -25,7 +24,7 @@ def proposals(organization, target=ONE):
 
 
 def test_a_field_of_the_esp_is_proposed_once_for_the_field_with_the_best_reason():
-    organization = Organization(Esp("klaviyo"))
+    organization = Organization("klaviyo")
     for key in ("shopsize", "shop_size", "s_hopsize"):
         organization.define(key)
     organization.sync(ONE, "shop_size", "Shop Size")
@@ -37,7 +36,7 @@ def test_a_field_of_the_esp_is_proposed_once_for_the_field_with_the_best_reason(
 
 
 def test_a_field_of_the_same_type_has_precedence():
-    organization = Organization(Esp("klaviyo"))
+    organization = Organization("klaviyo")
     organization.define("shop_size", data_type=DataType.NUMBER)
     number = EspField(name="SHOP-SIZE", data_type=DataType.NUMBER)
     organization.sync(ONE, "Shop Size", number)
@@ -45,21 +44,20 @@ def test_a_field_of_the_same_type_has_precedence():
 
 
 def test_a_standard_field_is_proposed_for_that_of_another_esp():
-    organization = Organization(Esp("mailchimp"), Esp("braze"))
+    organization = Organization("mailchimp", "braze")
     organization.sync(ONE, EspField(name="FNAME", label="Given name", data_type=DataType.TEXT))
     assert proposals(organization, TWO) == [("fname", "first_name", "STANDARD_FIELD")]
 
 
 def test_a_standard_field_that_the_sync_did_not_find_is_not_proposed():
-    organization = Organization(Esp("brevo"))
-    organization.define("first_name")
+    organization = Organization("brevo", keys=["first_name"])
     assert proposals(organization) == [("first_name", "FIRSTNAME", "STANDARD_FIELD")]
     organization.sync(ONE, "CITY")
     assert proposals(organization) == [("first_name", None, "NOT_FOUND")]
 
 
 def test_values_that_several_fields_have_are_no_reason():
-    organization = Organization(Esp("braze"))
+    organization = Organization("braze")
     values = ("yes", "no")
     organization.define("news", allowed_values=values)
     reported = [
@@ -75,8 +73,7 @@ def test_values_that_several_fields_have_are_no_reason():
 
 
 def test_the_name_of_a_field_that_is_created_is_short_enough():
-    organization = Organization(Esp("mailchimp"))
-    organization.define("loyalty_tier")
+    organization = Organization("mailchimp", keys=["loyalty_tier"])
     organization.sync(ONE, "CITY")
     (match,) = match_names(organization.names, ONE)
     assert match.creation is not None
@@ -84,8 +81,7 @@ def test_the_name_of_a_field_that_is_created_is_short_enough():
 
 
 def test_before_the_first_sync_nothing_has_to_be_created():
-    organization = Organization(Esp("mailchimp"))
-    organization.define("tier")
+    organization = Organization("mailchimp", keys=["tier"])
     (match,) = match_names(organization.names, ONE)
     assert (match.describe(), match.creation) == ("not synced yet", None)
     organization.sync(ONE, "CITY")
@@ -110,7 +106,7 @@ def test_all_proposals_can_be_accepted_together(organization):
 
 def test_similar_names_take_linear_time():
     def build(count):
-        organization = Organization(Esp("klaviyo"))
+        organization = Organization("klaviyo")
         organization.sync(ONE, *(f"a{each:b}b".translate(SIGNS) for each in range(count)))
         for each in range(count):
             organization.define(f"field_{each}", name="a b")

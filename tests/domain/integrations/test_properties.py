@@ -417,9 +417,7 @@ def test_content_is_exported_from_a_part_of_the_catalog_or_from_the_whole(organi
 
 
 def test_only_what_is_wrong_requires_the_whole_catalog():
-    organization = Organization(Esp("braze"), Esp("mailchimp"))
-    organization.define("tier")
-    organization.define("level")
+    organization = Organization("braze", "mailchimp", keys=["tier", "level"])
     organization.sync(IntegrationId(1), "Tier", "Size")
     content = parse_content("{{recipient.tier}} {{recipient.email}} {{recipient.size}}")
     for target in (Esp("braze"), IntegrationId(1), IntegrationId(2), Esp("klaviyo")):

@@ -24,7 +24,7 @@ def refusal(organization, key, target=ONE):
 
 
 def test_a_name_without_a_safe_form_is_shortened():
-    organization = Organization(Esp("mailchimp"))
+    organization = Organization("mailchimp")
     field = organization.define("loyalty_tier")
     code = FieldCodes(organization.names).get(field, ONE)
     rule = (
@@ -40,8 +40,7 @@ def test_a_name_without_a_safe_form_is_shortened():
 
 
 def test_an_integration_is_needed_to_set_a_name():
-    organization = Organization()
-    organization.define("loyalty_tier")
+    organization = Organization(keys=["loyalty_tier"])
     assert refusal(organization, "loyalty_tier", Esp("mailchimp")).endswith(
         "Create an integration with Mailchimp, and set a name such as LOYALTY_TI."
     )
@@ -49,8 +48,7 @@ def test_an_integration_is_needed_to_set_a_name():
 
 
 def test_a_name_that_is_set_for_another_field_gets_a_number():
-    organization = Organization(Esp("braze"))
-    organization.define("tier")
+    organization = Organization("braze", keys=["tier"])
     organization.set_name(ONE, organization.define("level"), "tier")
     assert proposed(organization) == {"tier": "tier_2"}
     assert refusal(organization, "tier") == (
@@ -60,35 +58,26 @@ def test_a_name_that_is_set_for_another_field_gets_a_number():
 
 
 def test_proposals_differ_from_each_other():
-    organization = Organization(Esp("mailchimp"))
-    organization.define("loyalty_status")
-    organization.define("loyalty_stamps")
-    assert proposed(organization) == {
-        "loyalty_status": "LOYALTY_ST",
-        "loyalty_stamps": "LOYALTY_2",
-    }
+    organization = Organization("mailchimp", keys=["loyalty_status", "loyalty_stamps"])
+    assert proposed(organization) == {"loyalty_status": "LOYALTY_ST", "loyalty_stamps": "LOYALTY_2"}
     assert "such as LOYALTY_2" in refusal(organization, "loyalty_stamps")
 
 
 def test_proposals_differ_from_names_in_use():
-    organization = Organization(Esp("mailchimp"))
-    organization.define("loyalty_status")
-    organization.define("loyalty_2")
+    organization = Organization("mailchimp", keys=["loyalty_status", "loyalty_2"])
     organization.set_name(ONE, organization.define("tier"), "LOYALTY_ST")
     organization.sync(ONE, "LOYALTY_3", "FNAME")
     assert proposed(organization) == {"loyalty_status": "LOYALTY_4"}
 
 
 def test_a_similar_name_is_proposed_to_one_field_only():
-    organization = Organization(Esp("hubspot"))
-    organization.define("shoe_size")
-    organization.define("s_hoe_size")
+    organization = Organization("hubspot", keys=["shoe_size", "s_hoe_size"])
     organization.sync(ONE, "shoesize")
     assert proposed(organization) == {"shoe_size": "shoesize"}
 
 
 def with_keys(*keys):
-    organization = Organization(Esp("mailchimp"))
+    organization = Organization("mailchimp")
     organization.fields = tuple(
         FieldDraft(name="Tier", key=key, data_type=DataType.TEXT)
         .define(by=API, at=NOON)

@@ -11,7 +11,7 @@ from recipient_fields.domain import API, KeyTaken, OperationForbidden, sync_chan
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspFieldTaken, plan_restorations
 
-from .test_sync import EIGHT, NOON, Account, make_other_field, reported
+from .test_sync import EIGHT, NOON, Account, make_other_field, reported, synced
 
 LATER = NOON + timedelta(hours=1)
 
@@ -28,8 +28,7 @@ def restore(account, *removed):
 
 
 def test_removed_fields_are_stored_again_in_their_next_version():
-    account = Account()
-    account.sync("a", "b")
+    account = synced("hubspot", "a", "b")
     removed = remove_all(account)
     plan = restore(account, *removed)
     assert plan.integration == account.integration
@@ -40,8 +39,7 @@ def test_removed_fields_are_stored_again_in_their_next_version():
 
 
 def test_the_next_run_updates_or_removes_a_restored_field():
-    account = Account()
-    account.sync("a", "b")
+    account = synced("hubspot", "a", "b")
     restored = restore(account, *remove_all(account)).changes.restored
     account.catalog = restored
     plan = account.plan(reported("a", label="A"), at=LATER)
@@ -56,16 +54,14 @@ def test_only_fields_of_the_integration_are_restored(by):
 
 
 def test_a_field_that_is_not_removed_is_named():
-    account = Account()
-    account.sync("a")
+    account = synced("hubspot", "a")
     (field,) = account.fields
     with pytest.raises(KeyTaken, match=f"Field {field.id} is not deleted"):
         restore(account, field)
 
 
 def test_the_key_must_be_free():
-    account = Account()
-    account.sync("a")
+    account = synced("hubspot", "a")
     (field,) = remove_all(account)
     account.catalog = (make_other_field("a"),)
     with pytest.raises(KeyTaken) as taken:
@@ -90,8 +86,7 @@ def test_the_key_must_be_free():
 )
 def test_only_one_field_is_for_a_field_of_the_esp(esp, name, other, clash):
     """The ESP had the field again, after its removal, while another field had its key."""
-    account = Account(esp)
-    account.sync(name)
+    account = synced(esp, name)
     (removed,) = remove_all(account)
     account.catalog = (make_other_field(removed.key),)
     account.sync(other)

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import (
     EmptyReport,
     RefusedField,
@@ -16,7 +15,7 @@ from recipient_fields.domain.integrations import (
     SyncRun,
 )
 
-from .test_sync import NOON, Account, make_integration, make_other_field, reported
+from .test_sync import NOON, make_integration, make_other_field, reported, synced
 
 LATER = NOON + timedelta(minutes=5)
 NEW_PLANS = {
@@ -32,9 +31,7 @@ NEW_PLANS = {
 
 @pytest.fixture
 def account():
-    account = Account(Esp("braze"))
-    account.sync("a", "b", "c")
-    return account
+    return synced("braze", "a", "b", "c")
 
 
 def test_a_plan_that_is_made_again_has_the_same_digest(account):
