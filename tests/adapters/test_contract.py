@@ -1,7 +1,10 @@
 """The contract suite covers every port and finds faulty adapters."""
 
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from time import sleep
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -94,20 +97,16 @@ def test_the_contract_finds_a_rejection_that_is_not_one_line(message):
         StorageUrlContract().test_a_url_that_can_not_be_opened_is_rejected(open_storage, ["mysql:"])
 
 
-def test_the_contract_finds_a_password_in_the_message_of_a_rejection() -> None:
-    def open_storage(url: str) -> CompleteStorage:
-        raise StorageUnavailable(f"cannot connect to {url}")
-
-    with pytest.raises(AssertionError):
-        StorageUrlContract().test_a_rejected_url_does_not_show_its_password(
-            open_storage, [f"mysql://alice:{StorageUrlContract.password}@127.0.0.1"]
-        )
+def show_the_url_in_the_message(url: str) -> CompleteStorage:
+    raise StorageUnavailable(f"cannot connect to {url}")
 
 
-def test_the_contract_finds_a_password_in_the_cause_of_a_rejection() -> None:
-    def open_storage(url: str) -> CompleteStorage:
-        raise StorageUnavailable("no connection") from ValueError(url)
+def show_the_url_in_the_cause(url: str) -> CompleteStorage:
+    raise StorageUnavailable("no connection") from ValueError(url)
 
+
+@pytest.mark.parametrize("open_storage", [show_the_url_in_the_message, show_the_url_in_the_cause])
+def test_the_contract_finds_a_password_in_a_rejection(open_storage):
     with pytest.raises(AssertionError):
         StorageUrlContract().test_a_rejected_url_does_not_show_its_password(
             open_storage, [f"mysql://alice:{StorageUrlContract.password}@127.0.0.1"]
@@ -131,14 +130,18 @@ def test_the_contract_finds_a_url_that_should_not_open() -> None:
         )
 
 
-class Faulty:
-    """A FieldRepository that delegates to a correct one. Each subclass has one fault."""
+class Delegating:
+    """A repository that delegates to a correct one. Each subclass has one fault."""
 
-    def __init__(self, correct: FieldRepository) -> None:
+    def __init__(self, correct: Any) -> None:
         self.correct = correct
 
     def __getattr__(self, name: str):
         return getattr(self.correct, name)
+
+
+class Faulty(Delegating):
+    """A FieldRepository with a fault."""
 
 
 class PlansBeforeItChanges(Faulty):
@@ -217,51 +220,39 @@ def faulty_storage(fault: type[Faulty]) -> CompleteStorage:
     return storage
 
 
+CASES = StorageContract()
+
+
+def run_often(times: int, storage: CompleteStorage, case: Callable[[OrganizationId], None]) -> None:
+    """Run a case as often, each time with a new organization."""
+    for _ in range(times):
+        case(storage.organizations.add("ACME", NOW).id)
+
+
 @pytest.mark.parametrize(
     ("fault", "case"),
     [
-        (
-            PlansBeforeItChanges,
-            StorageContract.test_concurrent_updates_of_different_members_lose_nothing,
-        ),
-        (PlansBeforeItChanges, StorageContract.test_an_update_during_another_update_is_not_lost),
-        (
-            PlansBeforeItChanges,
-            StorageContract.test_a_field_deleted_during_an_update_stays_deleted,
-        ),
-        (
-            PlansBeforeItChanges,
-            StorageContract.test_a_field_changed_during_a_check_is_not_deleted_unchecked,
-        ),
-        (
-            PlansBeforeItChanges,
-            StorageContract.test_the_field_limit_is_exact_under_concurrent_additions,
-        ),
-        (ReadsInTwoSteps, StorageContract.test_a_reader_sees_only_committed_catalogs),
-        (PublishesInTwoSteps, StorageContract.test_a_reader_sees_only_committed_catalogs),
+        (PlansBeforeItChanges, CASES.test_concurrent_updates_of_different_members_lose_nothing),
+        (PlansBeforeItChanges, CASES.test_an_update_during_another_update_is_not_lost),
+        (PlansBeforeItChanges, CASES.test_a_field_deleted_during_an_update_stays_deleted),
+        (PlansBeforeItChanges, CASES.test_a_field_changed_during_a_check_is_not_deleted_unchecked),
+        (PlansBeforeItChanges, CASES.test_the_field_limit_is_exact_under_concurrent_additions),
+        (ReadsInTwoSteps, CASES.test_a_reader_sees_only_committed_catalogs),
+        (PublishesInTwoSteps, CASES.test_a_reader_sees_only_committed_catalogs),
     ],
 )
 def test_the_contract_finds_faults_of_concurrency(fault, case):
     storage = faulty_storage(fault)
-
-    def run_often() -> None:
-        for _ in range(100):
-            ours = storage.organizations.add("ACME", NOW).id
-            case(StorageContract(), storage.fields, ours)
-
     with pytest.raises(AssertionError):
-        run_often()
+        run_often(100, storage, partial(case, storage.fields))
 
 
-class LooksUpInTwoSteps:
+class LooksUpInTwoSteps(Delegating):
     """An ApiKeyRepository that reads the key and the revision in two transactions."""
 
     def __init__(self, storage: CompleteStorage) -> None:
-        self.correct = storage.api_keys
+        super().__init__(storage.api_keys)
         self.fields = storage.fields
-
-    def __getattr__(self, name: str):
-        return getattr(self.correct, name)
 
     def find(self, digest, /) -> FoundKey | None:
         found = self.correct.find(digest)
@@ -273,36 +264,26 @@ class LooksUpInTwoSteps:
 
 def test_the_contract_finds_look_ups_in_two_steps() -> None:
     storage = MemoryStorage()
-    faulty = LooksUpInTwoSteps(storage)
-    case = StorageContract.test_a_look_up_returns_a_key_and_a_revision_of_the_same_moment
-
-    def run_often() -> None:
-        for _ in range(100):
-            ours = storage.organizations.add("ACME", NOW).id
-            case(StorageContract(), storage.fields, faulty, ours)
-
+    case = CASES.test_a_look_up_returns_a_key_and_a_revision_of_the_same_moment
     with pytest.raises(AssertionError):
-        run_often()
+        run_often(100, storage, partial(case, storage.fields, LooksUpInTwoSteps(storage)))
 
 
 @pytest.mark.parametrize("born", [instant for instant in INSTANTS if instant > NOW])
 def test_the_contract_finds_revisions_that_are_the_current_time(born):
     storage = faulty_storage(TrustsTheClock)
-    case = StorageContract.test_a_revision_increases_if_the_clock_is_behind
-
     with pytest.raises(AssertionError):
-        case(StorageContract(), storage.fields, storage.organizations, born)
+        CASES.test_a_revision_increases_if_the_clock_is_behind(
+            storage.fields, storage.organizations, born
+        )
 
 
-class FaultyIntegrations:
-    """An IntegrationRepository that delegates to a correct one. Each subclass has one fault."""
+class FaultyIntegrations(Delegating):
+    """An IntegrationRepository with a fault."""
 
     def __init__(self, storage: CompleteStorage) -> None:
-        self.correct = storage.integrations
+        super().__init__(storage.integrations)
         self.fields = storage.fields
-
-    def __getattr__(self, name: str):
-        return getattr(self.correct, name)
 
 
 class PlansBeforeItStores(FaultyIntegrations):
@@ -342,31 +323,19 @@ class ChecksBeforeItRemoves(FaultyIntegrations):
 @pytest.mark.parametrize(
     ("fault", "case"),
     [
-        (
-            PlansBeforeItStores,
-            StorageContract.test_a_field_added_during_a_sync_run_takes_no_key_of_the_run,
-        ),
-        (PlansBeforeItStores, StorageContract.test_concurrent_sync_runs_and_api_calls_lose_nothing),
-        (
-            StoresInSteps,
-            StorageContract.test_a_reader_sees_the_catalog_before_or_after_a_sync_run,
-        ),
+        (PlansBeforeItStores, CASES.test_a_field_added_during_a_sync_run_takes_no_key_of_the_run),
+        (PlansBeforeItStores, CASES.test_concurrent_sync_runs_and_api_calls_lose_nothing),
+        (StoresInSteps, CASES.test_a_reader_sees_the_catalog_before_or_after_a_sync_run),
         (
             ChecksBeforeItRemoves,
-            StorageContract.test_a_field_added_during_a_deletion_is_not_deleted_unchecked,
+            CASES.test_a_field_added_during_a_deletion_is_not_deleted_unchecked,
         ),
     ],
 )
 def test_the_contract_finds_faults_of_sync_runs(fault, case):
     storage = MemoryStorage()
-    faulty = fault(storage)
-
-    def run_often() -> None:
-        for _ in range(20):
-            case(StorageContract(), faulty, storage.fields, storage.organizations.add("A", NOW).id)
-
     with pytest.raises((AssertionError, KeyError)):
-        run_often()
+        run_often(20, storage, partial(case, fault(storage), storage.fields))
 
 
 @pytest.mark.parametrize("fault", [ReadsFromACache, ForgetsTheOrganization])

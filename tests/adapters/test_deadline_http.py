@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import repeat
 from pathlib import Path
 from threading import Event, Thread
@@ -43,25 +43,30 @@ def response(body: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-@contextmanager
-def pool_of_server(*responses: bytes) -> Iterator[HTTPConnectionPool]:
+def pool_of_server(*responses: bytes) -> AbstractContextManager[HTTPConnectionPool]:
     """Run a server that sends these responses, one per request. Yield a pool of connections."""
     remaining = iter(responses)
+    return pool_of_peers(lambda _: next(remaining))
 
-    def respond(peer: socket.socket) -> None:
+
+@contextmanager
+def pool_of_peers(reply: Callable[[int], bytes]) -> Iterator[HTTPConnectionPool]:
+    """Run a server that responds to each request by the port of its client. Yield a pool."""
+
+    def respond(peer: socket.socket, port: int) -> None:
         with peer:
             while peer.recv(65_536):
-                peer.sendall(next(remaining))
+                peer.sendall(reply(port))
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def accept() -> None:
             while True:
                 try:
-                    peer, _ = listener.accept()
+                    peer, address = listener.accept()
                 except OSError:
                     return
-                Thread(target=respond, args=(peer,), daemon=True).start()
+                Thread(target=respond, args=(peer, address[1]), daemon=True).start()
 
         Thread(target=accept, daemon=True).start()
         url = parse_url(f"http://127.0.0.1:{listener.getsockname()[1]}")
@@ -154,10 +159,7 @@ def test_a_slow_response_within_the_deadline_is_read() -> None:
 def test_a_hanging_tls_handshake_times_out_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = parse_url(f"https://127.0.0.1:{silent.getsockname()[1]}")
-        with (
-            closing(network.connection_pool(url, size=1)) as pool,
-            pytest.raises(HttpTimeout),
-        ):
+        with closing(network.connection_pool(url, size=1)) as pool, pytest.raises(HttpTimeout):
             get(pool, seconds=0.4)
 
 
@@ -167,11 +169,8 @@ def test_informational_responses_are_skipped() -> None:
 
 
 def test_a_switch_of_protocols_is_an_error() -> None:
-    with (
-        pool_of_server(
-            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", response(b"two")
-        ) as pool,
-    ):
+    switch = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"
+    with pool_of_server(switch, response(b"two")) as pool:
         with pytest.raises(ProtocolError):
             get(pool)
         assert get(pool) == b"two"
@@ -179,24 +178,7 @@ def test_a_switch_of_protocols_is_an_error() -> None:
 
 def test_a_forked_process_does_not_share_connections() -> None:
     """Over a shared connection, a process could receive the response to the other process."""
-    ports: list[int] = []
-
-    def respond(peer: socket.socket, port: int) -> None:
-        with peer:
-            while peer.recv(65_536):
-                peer.sendall(response(str(port).encode()))
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def accept() -> None:
-            for _ in range(2):
-                peer, address = listener.accept()
-                ports.append(address[1])
-                Thread(target=respond, args=(peer, address[1]), daemon=True).start()
-
-        Thread(target=accept, daemon=True).start()
-        url = parse_url(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        pool = network.connection_pool(url, size=4)
+    with pool_of_peers(lambda port: response(str(port).encode())) as pool:
         parent_port = get(pool)
         reading, writing = os.pipe()
         child = os.fork()
@@ -209,7 +191,6 @@ def test_a_forked_process_does_not_share_connections() -> None:
         os.close(writing)
         assert get(pool) == parent_port
         assert child_port not in (parent_port, b"")
-        pool.close()
 
 
 def test_an_address_of_an_unsupported_family_is_skipped(monkeypatch):

@@ -94,26 +94,19 @@ def rate_limit(**headers: str) -> StubResponse:
     return StubResponse(429, b"", headers)
 
 
+CLOSED = "closed the connection before the end of its response"
+LIMITED = "limits the rate of requests (429)"
 REPLIES: dict[str, tuple[Callable[[], Reply], str]] = {
-    "reset": (lambda: RESET, "closed the connection before the end of its response"),
-    "half a body": (
-        lambda: StubResponse(200, b"{", content_length=100),
-        "closed the connection before the end of its response",
-    ),
-    "not HTTP": (lambda: [b"SSH-2.0\r\n"], "closed the connection before the end of its response"),
+    "reset": (lambda: RESET, CLOSED),
+    "half a body": (lambda: StubResponse(200, b"{", content_length=100), CLOSED),
+    "not HTTP": (lambda: [b"SSH-2.0\r\n"], CLOSED),
     "undecodable": (
         lambda: StubResponse(200, b"not gzip", {"Content-Encoding": "gzip"}),
         "sent a response that can't be decoded",
     ),
-    "429 without a delay": (rate_limit, "limits the rate of requests (429)"),
-    "429 with a delay": (
-        lambda: rate_limit(**{"Retry-After": "0"}),
-        "limits the rate of requests (429)",
-    ),
-    "429 with a delay beyond the deadline": (
-        lambda: rate_limit(**{"Retry-After": "30"}),
-        "limits the rate of requests (429)",
-    ),
+    "429 without a delay": (rate_limit, LIMITED),
+    "429 with a delay": (lambda: rate_limit(**{"Retry-After": "0"}), LIMITED),
+    "429 with a delay beyond the deadline": (lambda: rate_limit(**{"Retry-After": "30"}), LIMITED),
     "500": (lambda: StubResponse(500), "failed (500)"),
     "503": (lambda: StubResponse(503), "failed (503)"),
     "a redirect": (
@@ -150,9 +143,8 @@ def test_a_slow_body(caller, server):
 
 
 def test_a_refused_connection(caller):
-    assert "can't be reached: no connection can be opened" in message(
-        caller, f"http://127.0.0.1:{free_port()}"
-    )
+    said = message(caller, f"http://127.0.0.1:{free_port()}")
+    assert "can't be reached: no connection can be opened" in said
 
 
 def test_a_host_name_that_does_not_exist(caller, monkeypatch):
@@ -161,9 +153,8 @@ def test_a_host_name_that_does_not_exist(caller, monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
-    assert "can't be reached: its host name can't be resolved" in message(
-        caller, "https://other.example"
-    )
+    said = message(caller, "https://other.example")
+    assert "can't be reached: its host name can't be resolved" in said
 
 
 def test_a_name_resolution_that_hangs(caller, monkeypatch):
@@ -179,9 +170,8 @@ def test_a_name_resolution_that_hangs(caller, monkeypatch):
 
 def test_a_certificate_that_is_not_trusted(caller):
     with stub_server(always(StubResponse()), certificate=CERTIFICATE) as server:
-        assert "can't be reached: its TLS certificate or protocol is not accepted" in message(
-            caller, server.url
-        )
+        said = message(caller, server.url)
+    assert "can't be reached: its TLS certificate or protocol is not accepted" in said
     assert server.requests == []
 
 

@@ -85,9 +85,8 @@ def test_a_backup_ends_even_if_the_file_changes_after_each_step(
     added: list[RecipientField] = []
 
     def write() -> None:
-        added.append(
-            add_field(storage.fields, OURS, a_definition(f"new_{len(added)}"), author=AUTHOR)
-        )
+        definition = a_definition(f"new_{len(added)}")
+        added.append(add_field(storage.fields, OURS, definition, author=AUTHOR))
 
     back_up_in_steps(database, copy, on_step=write)
     assert len(added) > 10
@@ -115,15 +114,13 @@ def test_a_backup_during_writes_of_another_process_has_all_acknowledged_records(
     assert acknowledged_since > acknowledged[-1]
 
 
-@pytest.mark.parametrize("taken", ["file", "folder", "dangling link"])
+@pytest.mark.parametrize(
+    "taken",
+    [lambda path: path.write_text("precious"), Path.mkdir, lambda path: path.symlink_to("nowhere")],
+    ids=["file", "folder", "dangling link"],
+)
 def test_an_existing_file_is_not_changed(storage, database, copy, taken):
-    match taken:
-        case "file":
-            copy.write_text("precious")
-        case "folder":
-            copy.mkdir()
-        case _:
-            copy.symlink_to("nowhere")
+    taken(copy)
     before = os.lstat(copy)
     with pytest.raises(BackupFailed, match="already exists"):
         back_up(database, copy)
@@ -132,25 +129,16 @@ def test_an_existing_file_is_not_changed(storage, database, copy, taken):
 
 
 def test_a_file_that_is_created_during_the_backup_is_not_changed(storage, database, copy):
-    def create() -> None:
-        copy.write_text("precious")
-
     with pytest.raises(BackupFailed, match="already exists"):
-        back_up_in_steps(database, copy, on_step=create)
+        back_up_in_steps(database, copy, on_step=lambda: copy.write_text("precious"))
     assert copy.read_text() == "precious"
     assert list(copy.parent.iterdir()) == [copy]
 
 
 def test_an_interrupted_backup_leaves_no_file(storage, database, copy):
     interrupt = partial(signal.raise_signal, signal.SIGINT)
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # A background job ignores it.
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            back_up_in_steps(database, copy, on_step=interrupt)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        back_up_in_steps(database, copy, on_step=interrupt)
     assert list(copy.parent.iterdir()) == []
     add_field(storage.fields, OURS, a_definition(), author=AUTHOR)
 

@@ -112,13 +112,8 @@ def test_every_table_is_strict_and_never_reuses_an_id(storage, database):
         }
         schema = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type='table'"))
     with_ids = {
-        "organizations",
-        "recipient_fields",
-        "api_keys",
-        "integrations",
-        "administrators",
-        "administrator_invitations",
-        "administrator_sessions",
+        *("organizations", "recipient_fields", "api_keys", "integrations", "administrators"),
+        *("administrator_invitations", "administrator_sessions"),
     }
     assert strict == dict.fromkeys(schema.keys() - {"sqlite_sequence"}, True)
     assert with_ids == {
@@ -203,9 +198,8 @@ def test_reads_continue_while_writes_fail_and_writes_recover(storage, database, 
 
 
 def test_opening_waits_for_a_process_that_creates_the_file(database):
-    with closing(
-        sqlite3.connect(database, isolation_level=None, check_same_thread=False)
-    ) as another:
+    connection = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
+    with closing(connection) as another:
         another.execute("BEGIN IMMEDIATE")
         end = Timer(0.2, another.execute, ["ROLLBACK"])
         end.start()
@@ -217,10 +211,9 @@ def test_a_file_of_a_newer_version_is_rejected_and_not_changed(storage, database
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA user_version = 1000")
         refusal = "The SQLite file belongs to a newer version of Recipient Fields. Upgrade first."
-        with pytest.raises(StorageUnavailable, match=f"^{re.escape(refusal)}$"):
-            SqliteStorage(database)
-        with pytest.raises(StorageUnavailable, match=f"^{re.escape(refusal)}$"):
-            storage.check()
+        for call in (partial(SqliteStorage, database), storage.check):
+            with pytest.raises(StorageUnavailable, match=f"^{re.escape(refusal)}$"):
+                call()
         assert connection.execute("PRAGMA user_version").fetchone() == (1000,)
 
 
@@ -228,37 +221,24 @@ def test_a_file_that_lost_its_version_is_not_treated_as_new(storage, database):
     before = content(storage)
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA user_version = 0")
-    with pytest.raises(StorageUnavailable):
-        storage.check()
-    with pytest.raises(StorageUnavailable):
-        SqliteStorage(database)
+    for call in (partial(SqliteStorage, database), storage.check):
+        with pytest.raises(StorageUnavailable):
+            call()
     assert content(storage) == before
 
 
-WITHOUT_CONNECTIONS = """
+WITHOUT_LETTERS = """
     DROP TABLE esp_connections;
-    PRAGMA user_version = 10;
-"""
-WITHOUT_LETTERS = f"""
-    {WITHOUT_CONNECTIONS}
     DROP INDEX recipient_fields_by_esp_name;
     ALTER TABLE recipient_fields DROP COLUMN esp_name_letters;
     PRAGMA user_version = 9;
 """
-WITHOUT_FIELD_COUNT = f"""
+WITHOUT_SIZES = f"""
     {WITHOUT_LETTERS}
     ALTER TABLE organizations DROP COLUMN api_field_count;
     ALTER TABLE organizations DROP COLUMN counted_revision;
-    PRAGMA user_version = 8;
-"""
-WITHOUT_NAMES = f"""
-    {WITHOUT_FIELD_COUNT}
     ALTER TABLE integrations DROP COLUMN refused_names;
     ALTER TABLE integrations DROP COLUMN names;
-    PRAGMA user_version = 7;
-"""
-WITHOUT_SIZES = f"""
-    {WITHOUT_NAMES}
     DROP TABLE recipient_field_values;
     ALTER TABLE recipient_field_changes DROP COLUMN bytes;
     ALTER TABLE organizations DROP COLUMN record_bytes;
@@ -290,91 +270,74 @@ def test_roles_and_links_from_before_invitations_stay(storage, database):
         assert dana.role_in(OURS) is not None
 
 
-SPOILING = {
-    "UPDATE organizations SET name = ''": "organizations 1",
-    "UPDATE organizations SET created_at = 1 << 62": "organizations 1",
-    "UPDATE recipient_fields SET name = 'a' || char(10) || 'b'": "recipient_fields 1",
-    "UPDATE recipient_fields SET data_type = 'money'": "recipient_fields 1",
-    "UPDATE recipient_fields SET allowed_values = '[\"Berlin'": "recipient_fields 1",
-    "UPDATE recipient_fields SET allowed_values = '{}'": "recipient_fields 1",
-    "UPDATE recipient_fields SET allowed_values = replace(hex(zeroblob(999)), '0', '[')": (
-        "recipient_fields 1"
-    ),
-    "UPDATE recipient_fields SET created_at = -(1 << 62)": "recipient_fields 1",
-    "UPDATE recipient_fields SET updated_at = 1 << 50": "recipient_fields 1",
-    "UPDATE recipient_field_changes SET occurred_at = 1 << 62": "recipient_field_changes (1, 1)",
-    "UPDATE recipient_field_changes SET operation = 'renamed'": "recipient_field_changes (1, 1)",
-    "UPDATE recipient_field_changes SET operation = 'deleted'": "recipient_field_changes (1, 1)",
-    "UPDATE recipient_field_changes SET author = '{}'": "recipient_field_changes (1, 1)",
-    "UPDATE recipient_field_changes SET after = '{}'": "recipient_field_changes (1, 1)",
-    "UPDATE recipient_field_changes SET after = json_set(after, '$.name', '')": (
-        "recipient_field_changes (1, 1)"
-    ),
-    "UPDATE api_keys SET name = ''": "api_keys 1",
-    "UPDATE api_keys SET access = 'all'": "api_keys 1",
-    "UPDATE api_keys SET created_at = 1 << 62": "api_keys 1",
-    "UPDATE api_keys SET expires_at = 1 << 62": "api_keys 1",
-    "UPDATE integrations SET name = ''": "integrations 1",
-    "UPDATE integrations SET esp = 'Elsewhere'": "integrations 1",
-    "UPDATE integrations SET created_at = 1 << 62": "integrations 1",
-    "UPDATE integrations SET last_synced_at = 1 << 62": "integrations 1",
-    "UPDATE integrations SET refused_names = '1'": "integrations 1",
-    "UPDATE integrations SET names = '{'": "integrations 1",
-    "UPDATE integrations SET names = '[1]'": "integrations 1",
-    'UPDATE integrations SET names = \'{"city":{"name":"CITY"}}\'': "integrations 1",
-    'UPDATE integrations SET names = \'{"1":{"custom":true}}\'': "integrations 1",
-    "UPDATE administrators SET email = ''": "administrators 1",
-    "UPDATE administrators SET created_at = 1 << 62": "administrators 1",
-    "UPDATE administrator_memberships SET role = 'owner'": "administrators 1",
-    "UPDATE administrator_sessions SET created_at = 1 << 62": "administrator_sessions 1",
+LATE = "1 << 62"
+SPOILING: dict[str, list[str]] = {
+    "organizations 1": ["name = ''", f"created_at = {LATE}"],
+    "recipient_fields 1": [
+        *("name = 'a' || char(10) || 'b'", "data_type = 'money'", f"created_at = -({LATE})"),
+        *("allowed_values = '[\"Berlin'", "allowed_values = '{}'", "updated_at = 1 << 50"),
+        "allowed_values = replace(hex(zeroblob(999)), '0', '[')",
+    ],
+    "recipient_field_changes (1, 1)": [
+        *(f"occurred_at = {LATE}", "operation = 'renamed'", "operation = 'deleted'"),
+        *("author = '{}'", "after = '{}'", "after = json_set(after, '$.name', '')"),
+    ],
+    "api_keys 1": ["name = ''", "access = 'all'", f"created_at = {LATE}", f"expires_at = {LATE}"],
+    "integrations 1": [
+        *("name = ''", "esp = 'Elsewhere'", f"created_at = {LATE}", f"last_synced_at = {LATE}"),
+        *("refused_names = '1'", "names = '{'", "names = '[1]'"),
+        *('names = \'{"city":{"name":"CITY"}}\'', 'names = \'{"1":{"custom":true}}\''),
+    ],
+    "administrators 1": ["email = ''", f"created_at = {LATE}"],
+    "administrator_sessions 1": [f"created_at = {LATE}"],
 }
+"""What is changed in the row that the error names."""
 
 
-@pytest.mark.parametrize(("statement", "row"), SPOILING.items(), ids=SPOILING)
+@pytest.mark.parametrize(
+    ("table", "change", "row"),
+    [
+        *((row.split()[0], change, row) for row in SPOILING for change in SPOILING[row]),
+        ("administrator_memberships", "role = 'owner'", "administrators 1"),
+    ],
+)
 def test_a_row_that_breaks_a_rule_is_not_reported_as_an_error_of_the_caller(
-    storage, database, statement, row
+    storage, database, table, change, row
 ):
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(statement)
+    spoil(database, table, change)
     with pytest.raises(UnreadableRow, match=f"^{re.escape(row)}$"):
         content(storage)
+
+
+def spoil(database: Path, table: str, change: str) -> None:
+    """Change rows in a way that the constraints of the table prevent."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(f"UPDATE {table} SET {change}")
 
 
 @pytest.mark.parametrize("damage", ["access = 'all'", "revoked_at = 1 << 62"])
 def test_a_damaged_key_is_not_reported_as_an_error_of_the_client(storage, database, damage):
     (key,) = storage.api_keys.all(OURS)
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(f"UPDATE api_keys SET {damage}")
+    spoil(database, "api_keys", damage)
     with pytest.raises(UnreadableRow, match=r"^api_keys 1$"):
         storage.api_keys.find(key.digest)
 
 
-def test_a_file_that_is_not_a_database_is_rejected_and_not_changed(database):
+def test_a_file_that_is_not_a_database_is_rejected_not_changed_and_closed(database, connections):
     database.write_text("Not a database, whatever its name says. " * 100)
     before = database.read_bytes()
     with pytest.raises(StorageUnavailable):
         SqliteStorage(database)
     assert database.read_bytes() == before
-
-
-def test_a_folder_is_rejected(tmp_path):
-    with pytest.raises(StorageUnavailable):
-        SqliteStorage(tmp_path)
-
-
-def test_a_file_in_a_missing_folder_is_rejected(tmp_path):
-    with pytest.raises(StorageUnavailable):
-        SqliteStorage(tmp_path / "none" / "fields.db")
-
-
-def test_a_storage_that_can_not_be_opened_leaves_no_connection_open(database, connections):
-    database.write_text("Not a database, whatever its name says. " * 100)
-    with pytest.raises(StorageUnavailable):
-        SqliteStorage(database)
     assert connections
     assert all(map(is_closed, connections))
+
+
+@pytest.mark.parametrize("path", [".", "none/fields.db"], ids=["a folder", "in a missing folder"])
+def test_a_path_at_which_no_file_can_be_is_rejected(tmp_path, path):
+    with pytest.raises(StorageUnavailable):
+        SqliteStorage(tmp_path / path)
 
 
 def test_a_version_of_sqlite_without_strict_tables_is_rejected(database, monkeypatch):

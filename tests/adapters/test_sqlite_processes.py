@@ -116,14 +116,35 @@ for number in count():
     print(field.key, flush=True)
 """
 
-MIGRATE_AND_BE_KILLED = """
+RUN_AND_BE_KILLED = """
 def die_at(number):
     statements = count(1)
-    connect = sqlite3.connect
 
     def trace(_):
         if next(statements) == number:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    return trace
+
+def run_until_one_completes(run):
+    for number in count(1):
+        child = os.fork()
+        if child == 0:
+            run(number, die_at(number))
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(number)
+        if ended == 0:
+            break
+        assert ended == -signal.SIGKILL
+"""
+"""Kills a process at its first statement, the next one at its second, until one completes."""
+
+MIGRATE_AND_BE_KILLED = (
+    RUN_AND_BE_KILLED
+    + """
+def migrate(number, trace):
+    connect = sqlite3.connect
 
     def traced_connect(*arguments, **options):
         connection = connect(*arguments, **options)
@@ -131,20 +152,11 @@ def die_at(number):
         return connection
 
     sqlite3.connect = traced_connect
+    SqliteStorage(f"{sys.argv[1]}/{number}.db").close()
 
-for number in count(1):
-    child = os.fork()
-    if child == 0:
-        die_at(number)
-        SqliteStorage(f"{sys.argv[1]}/{number}.db").close()
-        os._exit(0)
-    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if ended == 0:
-        break
-    assert ended == -signal.SIGKILL
-    print(number)
+run_until_one_completes(migrate)
 """
-"""Kills a process at its first statement, the next one at its second, until one completes."""
+)
 
 SYNC = """
 def report(label, first, last):
@@ -162,38 +174,24 @@ def sync(storage, *arguments):
 """
 
 SYNC_AND_BE_KILLED = (
-    SYNC
+    RUN_AND_BE_KILLED
+    + SYNC
     + """
-def die_at(number):
-    statements = count(1)
-
-    def trace(_):
-        if next(statements) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return trace
-
 folder, *arguments = sys.argv[1:]
-for number in count(1):
+
+def sync_copy(number, trace):
     path = f"{folder}/{number}.db"
     shutil.copy(f"{folder}/old.db", path)
-    child = os.fork()
-    if child == 0:
-        storage = SqliteStorage(path)
-        storage.check()
-        with storage.fields._database.reading() as connection:
-            connection.set_trace_callback(die_at(number))
-        sync(storage, *arguments)
-        storage.close()
-        os._exit(0)
-    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(number)
-    if ended == 0:
-        break
-    assert ended == -signal.SIGKILL
+    storage = SqliteStorage(path)
+    storage.check()
+    with storage.fields._database.reading() as connection:
+        connection.set_trace_callback(trace)
+    sync(storage, *arguments)
+    storage.close()
+
+run_until_one_completes(sync_copy)
 """
 )
-"""Kills a process at its first statement, the next one at its second, until one completes."""
 
 SYNC_ONCE = (
     SYNC
@@ -370,7 +368,7 @@ def test_a_migration_killed_at_any_statement_is_completed_by_the_next(tmp_path, 
     whole_steps = {schema(path) for path in databases_of_every_version(tmp_path)}
     assert current_schema in whole_steps
     (numbers,) = let_run(started(MIGRATE_AND_BE_KILLED, tmp_path))
-    begun = [tmp_path / f"{number}.db" for number in numbers.split()]
+    *begun, _ = [tmp_path / f"{number}.db" for number in numbers.split()]
     assert len(begun) > len(current_schema)
     for database in begun:
         assert schema(database) in whole_steps

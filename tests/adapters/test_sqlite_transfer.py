@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -23,20 +24,25 @@ def source(database: Path) -> Path:
     return database
 
 
-def test_a_damaged_row_ends_a_copy_and_is_reported(source, tmp_path):
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[SqliteStorage]:
+    with closing(SqliteStorage(tmp_path / "target.db")) as storage:
+        yield storage
+
+
+def test_a_damaged_row_ends_a_copy_and_is_reported(source, target):
     with closing(sqlite3.connect(source)) as connection:
         connection.execute("UPDATE recipient_fields SET key = 'Not a key' WHERE id = 2000")
         connection.commit()
     with (
         closing(SqliteStorage(source)) as storage,
-        closing(SqliteStorage(tmp_path / "target.db")) as target,
+        pytest.raises(CopyFailed, match="Source storage: The row recipient_fields 2000 "),
     ):
-        with pytest.raises(CopyFailed, match="Source storage: The row recipient_fields 2000 "):
-            copy_storage(storage, target)
-        assert target.organizations.all() == ()
+        copy_storage(storage, target)
+    assert target.organizations.all() == ()
 
 
-def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(source, tmp_path):
+def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(source, target):
     def damage(kind: str, number: int, _count: int) -> None:
         if (kind, number) == ("fields", 10):
             size = source.stat().st_size
@@ -46,26 +52,20 @@ def test_a_damaged_source_is_reported_even_if_the_target_is_also_a_sqlite_file(s
 
     with (
         closing(SqliteStorage(source)) as storage,
-        closing(SqliteStorage(tmp_path / "target.db")) as target,
+        pytest.raises(CopyFailed, match=f"Source storage: SQLite: .*: {source}"),
     ):
-        with pytest.raises(CopyFailed, match=f"Source storage: SQLite: .*: {source}"):
-            copy_storage(storage, target, on_progress=damage)
-        assert target.organizations.all() == ()
+        copy_storage(storage, target, on_progress=damage)
+    assert target.organizations.all() == ()
 
 
-def test_a_target_that_another_process_writes_to_is_an_error(source, tmp_path):
-    path = tmp_path / "target.db"
-    with (
-        closing(SqliteStorage(path)) as target,
-        closing(sqlite3.connect(path, isolation_level=None)) as other,
-    ):
+def test_a_target_that_another_process_writes_to_is_an_error(target, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "target.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageUnavailable, match="database is locked"):
             target.store_snapshot(snapshot_of(1))
 
 
-def test_readers_of_the_target_are_not_blocked_by_a_copy(tmp_path):
-    with closing(SqliteStorage(tmp_path / "target.db")) as target:
-        seen: list[object] = []
-        target.store_snapshot(snapshot_of(2, lambda _: seen.append(target.organizations.all())))
-        assert seen == [(), ()]
+def test_readers_of_the_target_are_not_blocked_by_a_copy(target):
+    seen: list[object] = []
+    target.store_snapshot(snapshot_of(2, lambda _: seen.append(target.organizations.all())))
+    assert seen == [(), ()]

@@ -45,15 +45,9 @@ def test_a_url_is_a_path_and_options(url, path, create):
 @pytest.mark.parametrize(
     "url",
     [
-        "sqlite:",
-        "sqlite:?create=false",
-        "sqlite::memory:",
-        "sqlite://fields.db",
-        "sqlite:what?.db",
-        "sqlite:fields.db?mode=ro",
-        "sqlite:fields.db?create",
-        "sqlite:fields.db?create=",
-        "sqlite:fields.db?create=no",
+        *("sqlite:", "sqlite:?create=false", "sqlite::memory:", "sqlite://fields.db"),
+        *("sqlite:what?.db", "sqlite:fields.db?mode=ro", "sqlite:fields.db?create"),
+        *("sqlite:fields.db?create=", "sqlite:fields.db?create=no"),
         "sqlite:fields.db?create=false&create=false",
     ],
 )

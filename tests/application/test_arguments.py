@@ -168,10 +168,7 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
             lambda core, ours: core.fields.find_fields(ours, {"limit": 1}),
             "query must be a FieldQuery, not dict.",
         ),
-        (
-            lambda core, ours: core.fields.apply_batch(ours, []),
-            "batch must be a Batch, not list.",
-        ),
+        (lambda core, ours: core.fields.apply_batch(ours, []), "batch must be a Batch, not list."),
         (
             lambda core, ours: core.fields.list_changes(ours, None),
             "query must be a HistoryQuery, not NoneType.",
@@ -180,10 +177,7 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
             lambda core, ours: core.fields.by(ADMINISTRATOR),
             "author must be an Author, not Channel.",
         ),
-        (
-            lambda core, ours: core.integrations.by("ada"),
-            "author must be an Author, not str.",
-        ),
+        (lambda core, ours: core.integrations.by("ada"), "author must be an Author, not str."),
         (
             lambda core, ours: core.integrations.apply_with_names(ours, [], {}),
             "batch must be a Batch, not list.",
@@ -192,14 +186,8 @@ def test_a_rejected_object_changes_nothing(core, owners) -> None:
             lambda core, ours: core.integrations.apply_with_names(ours, Batch(()), []),
             "names must be a Mapping, not list.",
         ),
-        (
-            lambda core, ours: core.administration.by("ada"),
-            "author must be an Author, not str.",
-        ),
-        (
-            lambda core, ours: core.administrators.by("ada"),
-            "author must be an Author, not str.",
-        ),
+        (lambda core, ours: core.administration.by("ada"), "author must be an Author, not str."),
+        (lambda core, ours: core.administrators.by("ada"), "author must be an Author, not str."),
         (
             lambda core, ours: core.content.export_content(ours, "Hello", Esp("braze")),
             "content must be a Content, not str. Pass parse_content(text).",

@@ -18,7 +18,7 @@ from recipient_fields.application import (
     copy_storage,
 )
 from recipient_fields.domain import MILLISECOND, StorageUnavailable
-from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant, grant
+from recipient_fields.testing.examples import NOW, a_definition, a_grant, grant
 from recipient_fields.testing.field_changes import add_field
 
 from ..support.catalog_storage import CatalogStorage
@@ -78,10 +78,10 @@ def source() -> MemoryStorage:
     storage = MemoryStorage()
     for name in ("Ours", "Theirs"):
         ours = storage.organizations.add(name, NOW).id
-        add_field(storage.fields, ours, a_definition(), author=AUTHOR)
+        add_field(storage.fields, ours, a_definition())
         storage.api_keys.add(a_grant(ours))
         grant(storage.administrators, ours)
-    add_field(storage.fields, ours, a_definition("age"), author=AUTHOR)
+    add_field(storage.fields, ours, a_definition("age"))
     return storage
 
 
@@ -168,7 +168,7 @@ def test_a_target_without_a_group_of_the_source_is_not_changed(missing):
     if missing == "console accounts":
         grant(source.administrators, ours)
     elif missing == "history of fields":
-        add_field(source.fields, ours, a_definition(), author=AUTHOR)
+        add_field(source.fields, ours, a_definition())
     else:
         source.api_keys.add(a_grant(ours))
     target = CatalogStorage(whole)
@@ -181,7 +181,7 @@ def test_a_target_without_a_group_of_the_source_is_not_changed(missing):
 def test_a_group_without_records_is_not_required_of_the_target() -> None:
     source, target = MemoryStorage(), CatalogStorage(MemoryStorage())
     ours = source.organizations.add("Ours", NOW).id
-    add_field(source.fields, ours, a_definition(), author=AUTHOR)
+    add_field(source.fields, ours, a_definition())
     source.history.prune(ours, NOW + MILLISECOND)
     copied = copy_storage(source, target)
     counts = copied.fields, copied.history, copied.api_keys, copied.administrators

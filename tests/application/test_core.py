@@ -86,13 +86,15 @@ def test_every_service_uses_the_given_clock() -> None:
     assert outcome == Rejection(RejectionReason.EXPIRED, issued.api_key.id)
 
 
-def test_another_validator_can_be_passed() -> None:
-    class RejectingValidator:
-        def validate(self, _presented: str, /) -> Rejection:
-            return Rejection(RejectionReason.UNKNOWN)
+class RejectingValidator:
+    def validate(self, _presented: str, /) -> Rejection:
+        return Rejection(RejectionReason.UNKNOWN)
 
+
+@pytest.mark.parametrize("storage", [MemoryStorage(), CatalogStorage(MemoryStorage())])
+def test_another_validator_can_be_passed_also_for_a_storage_without_keys(storage):
     validator = RejectingValidator()
-    assert Core.over(MemoryStorage(), validator=validator).validator is validator
+    assert Core.over(storage, validator=validator).validator is validator
 
 
 def test_all_services_use_the_storage_and_the_limit() -> None:
@@ -196,13 +198,3 @@ def test_a_use_case_of_a_missing_group_is_rejected(call, group):
     with pytest.raises(MissingGroup, match=f"no {group.value}. Use another one") as missing:
         call(core)
     assert missing.value.group is group
-
-
-def test_a_storage_without_keys_can_have_another_validator() -> None:
-    class RejectingValidator:
-        def validate(self, _presented: str, /) -> Rejection:
-            return Rejection(RejectionReason.UNKNOWN)
-
-    validator = RejectingValidator()
-    core = Core.over(CatalogStorage(MemoryStorage()), validator=validator)
-    assert core.validator is validator

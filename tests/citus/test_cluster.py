@@ -32,9 +32,7 @@ from recipient_fields.domain import (
     RecipientFieldsError,
     StorageUnavailable,
 )
-from recipient_fields.testing.field_changes import add_field, delete_field, update_field
-
-from ..adapters.postgres.examples import (
+from recipient_fields.testing.examples import (
     AUTHOR,
     LATER,
     NOW,
@@ -44,6 +42,8 @@ from ..adapters.postgres.examples import (
     permit,
     renaming,
 )
+from recipient_fields.testing.field_changes import add_field, delete_field, update_field
+
 from ..support.citus import CitusCluster
 from ..support.network import RoundTripCounter
 from ..support.postgres import NewDatabase, execute, new_database

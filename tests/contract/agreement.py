@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from functools import partial
+from operator import attrgetter
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from attrs import evolve, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from recipient_fields.application import (
-    HistoryRepository,
-    HistoryStorage,
+    ApiKeyRepository,
     IntegrationCheck,
+    IntegrationRepository,
     IntegrationStorage,
-    OrganizationCheck,
     Storage,
+    StorageGroup,
     SyncPlanner,
 )
 from recipient_fields.domain import (
@@ -33,7 +35,6 @@ from recipient_fields.domain import (
     FieldId,
     FieldKey,
     FieldPage,
-    FieldQuery,
     FieldReference,
     FoundKey,
     HistoryPage,
@@ -53,7 +54,6 @@ from recipient_fields.domain.esp import EspName
 from recipient_fields.domain.integrations import (
     Integration,
     IntegrationChanged,
-    IntegrationDraft,
     NamedField,
     SetName,
     SyncPlan,
@@ -91,20 +91,24 @@ T = TypeVar("T")
 D = TypeVar("D", bound=FieldDefinition)
 
 
+Kind: TypeAlias = Literal["organization", "field", "api key", "integration"]
+"""What has an id that a storage assigns."""
+
+
 @frozen
 class Nth:
     """The n-th id of a kind that a storage has assigned, counted from 0, modulo their number."""
 
+    kind: Kind
     number: int
-
-
-_OF_THE_HISTORY = {"restore_field", "select_history", "catalog_at", "prune_history"}
-"""The methods of `_Side` that need the history."""
 
 
 @frozen
 class Call:
-    """A call of a method of `_Side`. Its arguments have the same meaning for every storage."""
+    """A call, such as `fields.all`. Its arguments have the same meaning for every storage.
+
+    A method of `_Side` makes it if it has one with this name: a planner can't be an argument.
+    """
 
     method: str
     arguments: tuple[Any, ...] = ()
@@ -117,13 +121,8 @@ def assert_storages_agree(one: Storage, other: Storage, calls: Sequence[Call]) -
     and for API keys and integrations, are left out unless both storages have them.
     """
     here, there = _Side(one), _Side(other)
-    if isinstance(one, IntegrationStorage) and isinstance(other, IntegrationStorage):
-        here, there = _IntegrationSide(one), _IntegrationSide(other)
-    have_history = isinstance(one, HistoryStorage) and isinstance(other, HistoryStorage)
     for call in calls:
-        if call.method in _OF_THE_HISTORY and not have_history:
-            continue
-        if hasattr(here, call.method):
+        if here.has(call) and there.has(call):
             assert here.result(call) == there.result(call), call
 
 
@@ -133,67 +132,95 @@ def port_calls(draw: st.DrawFn, *, max_calls: int = 40) -> list[Call]:
 
     Each sequence begins with organizations and an integration. At most `max_calls` others follow.
     """
-    assigned = st.integers(0, 8).map(Nth)
-    ids = st.one_of(assigned, assigned, assigned, st.sampled_from(NEVER_ASSIGNED))
+    organization, field, key, integration = (_ids(kind) for kind in get_args(Kind))
     shared = st.sampled_from((FieldKey("city"), FieldKey("zip_code"), FieldKey("age")))
-    references = ids | shared | keys()
+    references = field | shared | keys()
+    first, synced_first = Nth("organization", 0), Nth("integration", 0)
     channel = st.none() | channels()
     changed = st.sampled_from(DataType).flatmap(changes)
     limits = st.none() | st.integers(-1, 3)
     graces = st.timedeltas(timedelta(), MAX_GRACE_PERIOD)
     calls = st.one_of(
-        _calls("add_organization", organization_names(), instants()),
-        _calls("all_organizations"),
-        _calls("get_organization", ids),
-        _calls("rename_organization", ids, organization_names()),
+        _calls("organizations.add", organization_names(), instants()),
+        _calls("organizations.all"),
+        _calls("organizations.get", organization),
+        _calls("organizations.rename", organization, organization_names()),
         _calls(
-            "delete_organization",
-            ids,
+            "organizations.delete",
+            organization,
             st.sampled_from((permit_organization, _reject_organization_with_fields)),
         ),
-        _calls("all_fields", ids),
-        _calls("select_fields", ids, queries(keyed=shared)),
-        _calls("get_field", ids, references),
-        _calls("add_field", ids, definitions(keyed=shared), st.none()),
-        _calls("add_field", ids, definitions(), limits),
-        _calls("update_field", ids, references, changed, channel, instants()),
-        _calls("update_field", ids, shared, changed, channel, instants()),
-        _calls("delete_field", ids, references, channel),
-        _calls("restore_field", ids, ids, channel, limits, instants()),
-        _calls("restore_field", st.just(Nth(0)), assigned, st.none(), st.none(), instants()),
-        _calls("select_history", ids, history_queries(keyed=shared)),
-        _calls("catalog_at", ids, instants()),
-        _calls("prune_history", ids, instants()),
-        _calls("all_keys", ids),
-        _calls("find_key", st.integers(0, 8)),
-        _calls("add_key", ids, instants()),
-        _calls("get_key", ids, ids),
-        _calls("revoke_key", ids, ids, instants()),
-        _calls("rotate_key", ids, ids, instants(), graces),
-        _calls("record_use", ids, ids, instants()),
-        _calls("all_integrations", ids),
-        _calls("get_integration", ids, ids),
-        _calls("add_integration", ids, integration_drafts()),
-        _calls("rename_integration", ids, ids, names()),
-        _calls("change_names", ids, ids, ids, names().map(str), st.booleans()),
-        _calls("change_with_names", ids, definitions(keyed=shared), names().map(str)),
-        _calls("read_catalog", ids),
+        _calls("fields.all", organization),
+        _calls("fields.select", organization, queries(keyed=shared)),
+        _calls("fields.get", organization, references),
+        _calls("fields.create", organization, definitions(keyed=shared), st.none()),
+        _calls("fields.create", organization, definitions(), limits),
+        _calls("fields.update", organization, references, changed, channel, instants()),
+        _calls("fields.update", organization, shared, changed, channel, instants()),
+        _calls("fields.delete", organization, references, channel),
+        _calls("history.restore", organization, field, channel, limits, instants()),
         _calls(
-            "delete_integration", ids, ids, st.sampled_from((permit_integration, _reject_fields))
+            "history.restore",
+            st.just(first),
+            st.integers(0, 8).map(partial(Nth, "field")),
+            st.none(),
+            st.none(),
+            instants(),
         ),
-        _calls("sync", ids, ids, runs()),
-        _calls("sync", st.just(Nth(0)), st.just(Nth(0)), runs()),
+        _calls("history.select", organization, history_queries(keyed=shared)),
+        _calls("history.catalog_at", organization, instants()),
+        _calls("history.prune", organization, instants()),
+        _calls("api_keys.all", organization),
+        _calls("api_keys.find", st.integers(0, 8)),
+        _calls("api_keys.add", organization, instants()),
+        _calls("api_keys.get", organization, key),
+        _calls("api_keys.revoke", organization, key, instants()),
+        _calls("api_keys.rotate", organization, key, instants(), graces),
+        _calls("api_keys.record_use", organization, key, instants()),
+        _calls("integrations.all", organization),
+        _calls("integrations.get", organization, integration),
+        _calls("integrations.add", organization, integration_drafts()),
+        _calls("integrations.rename", organization, integration, names()),
+        _calls(
+            "integrations.change_names",
+            organization,
+            integration,
+            field,
+            names().map(str),
+            st.booleans(),
+        ),
+        _calls(
+            "integrations.change_with_names",
+            organization,
+            definitions(keyed=shared),
+            names().map(str),
+        ),
+        _calls("integrations.read_catalog", organization),
+        _calls(
+            "integrations.delete",
+            organization,
+            integration,
+            st.sampled_from((permit_integration, _reject_fields)),
+        ),
+        _calls("integrations.sync", organization, integration, runs()),
+        _calls("integrations.sync", st.just(first), st.just(synced_first), runs()),
     )
-    added = Call("add_organization", ("ACME", NOW))
-    connected = Call("add_integration", (Nth(0), draw(integration_drafts())))
-    synced = Call("sync", (Nth(0), Nth(0), draw(runs())))
+    added = Call("organizations.add", ("ACME", NOW))
+    connected = Call("integrations.add", (first, draw(integration_drafts())))
+    synced = Call("integrations.sync", (first, synced_first, draw(runs())))
     drawn = draw(st.lists(calls, min_size=1, max_size=max_calls))
     final = (
-        Call(method, (Nth(number), *arguments))
+        Call(method, (Nth("organization", number), *arguments))
         for number in range(2)
-        for method, *arguments in (("all_fields",), ("select_history", HistoryQuery()))
+        for method, *arguments in (("fields.all",), ("history.select", HistoryQuery()))
     )
     return [added, added, connected, synced, *drawn, *final]
+
+
+def _ids(kind: Kind) -> SearchStrategy[Nth | int]:
+    """Return a strategy for ids, most of which have been assigned."""
+    assigned = st.integers(0, 8).map(partial(Nth, kind))
+    return st.one_of(assigned, assigned, assigned, st.sampled_from(NEVER_ASSIGNED))
 
 
 def _calls(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[Call]:
@@ -215,144 +242,166 @@ class _Side:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._organization_ids: list[int] = []
-        self._field_ids: list[int] = []
-        self._key_ids: list[int] = []
-        self._integration_ids: list[int] = []
+        self._ids: dict[Kind, list[int]] = {kind: [] for kind in get_args(Kind)}
         self._revisions: list[tuple[int, int]] = []
+        self._plain_key_count = 0
 
     def result(self, call: Call) -> object:
         """Return the result of the call, with ids and revisions replaced by their numbers."""
-        result = attempt(lambda: getattr(self, call.method)(*call.arguments))
+        arguments = [self._resolved(each) for each in call.arguments]
+        method = getattr(self, call.method.replace(".", "_"), None)
+        method = method or attrgetter(call.method)(self._storage)
+        result = attempt(lambda: method(*arguments))
         if isinstance(result, KeyTaken):
-            return KeyTaken, _number(self._field_ids, result.existing_id)
+            return KeyTaken, _number(self._ids["field"], result.existing_id)
         if isinstance(result, RecipientFieldsError):
             return type(result)
         return exact(self._numbered(result))
 
-    def add_organization(self, name: str, at: datetime) -> Organization:
-        return self._storage.organizations.add(name, at)
+    def _resolved(self, argument: Any) -> Any:
+        """Return the id that this storage has assigned, or the argument if it is no `Nth`."""
+        if not isinstance(argument, Nth):
+            return argument
+        ids = self._ids[argument.kind]
+        return ids[argument.number % len(ids)] if ids else 0
 
-    def get_organization(self, organization: Nth | int) -> Organization:
-        return self._storage.organizations.get(self._organization_id(organization))
+    def has(self, call: Call) -> bool:
+        """Return whether the storage has the group of the call."""
+        repository, _, _ = call.method.partition(".")
+        groups = [each for each in StorageGroup if repository in each.repositories]
+        return all(each.is_in(self._storage) for each in groups)
 
-    def rename_organization(self, organization: Nth | int, name: str) -> Organization:
-        return self._storage.organizations.rename(self._organization_id(organization), name)
-
-    def delete_organization(
-        self, organization: Nth | int, check: OrganizationCheck
-    ) -> OrganizationContents:
-        return self._storage.organizations.delete(self._organization_id(organization), check)
-
-    def all_organizations(self) -> tuple[Organization, ...]:
-        return self._storage.organizations.all()
-
-    def all_fields(self, organization: Nth | int) -> Catalog:
-        return self._storage.fields.all(self._organization_id(organization))
-
-    def select_fields(self, organization: Nth | int, query: FieldQuery) -> FieldPage:
-        return self._storage.fields.select(self._organization_id(organization), query)
-
-    def get_field(self, organization: Nth | int, reference: Nth | int | FieldKey) -> RecipientField:
-        return self._storage.fields.get(
-            self._organization_id(organization), self._reference(reference)
-        )
-
-    def add_field(
-        self, organization: Nth | int, definition: FieldDefinition, limit: int | None
+    def fields_create(
+        self, organization: OrganizationId, definition: FieldDefinition, limit: int | None
     ) -> RecipientField:
-        return add_field(
-            self._storage.fields,
-            self._organization_id(organization),
-            definition,
-            limit=limit,
-            author=AUTHOR,
-        )
+        return add_field(self._storage.fields, organization, definition, limit=limit)
 
-    def update_field(
+    def fields_update(
         self,
-        organization: Nth | int,
-        reference: Nth | int | FieldKey,
+        organization: OrganizationId,
+        reference: FieldReference,
         changes: FieldChanges,
         channel: Channel | None,
         at: datetime,
     ) -> RecipientField:
         return update_field(
             self._storage.fields,
-            self._organization_id(organization),
-            self._reference(reference),
+            organization,
+            reference,
             lambda field: field.with_changes(changes, by=channel or channel_of(field), at=at),
-            author=AUTHOR,
             at=at,
         )
 
-    def delete_field(
-        self, organization: Nth | int, reference: Nth | int | FieldKey, channel: Channel | None
+    def fields_delete(
+        self, organization: OrganizationId, reference: FieldReference, channel: Channel | None
     ) -> None:
         delete_field(
             self._storage.fields,
-            self._organization_id(organization),
-            self._reference(reference),
+            organization,
+            reference,
             lambda field: field.require_deletable(by=channel or channel_of(field)),
-            author=AUTHOR,
-            at=LATER,
         )
 
-    def restore_field(
+    def history_restore(
         self,
-        organization: Nth | int,
-        field: Nth | int,
+        organization: OrganizationId,
+        field: FieldId,
         channel: Channel | None,
         limit: int | None,
         at: datetime,
     ) -> RecipientField:
         return restore_field(
             self._storage.fields,
-            self._organization_id(organization),
-            FieldId(_resolved(self._field_ids, field)),
+            organization,
+            field,
             lambda deleted: deleted.restored(by=channel or channel_of(deleted), at=at),
             limit=limit,
-            author=AUTHOR,
             at=at,
         )
 
-    def select_history(self, organization: Nth | int, query: HistoryQuery) -> HistoryPage:
-        return self._history.select(self._organization_id(organization), query)
+    def api_keys_find(self, number: int) -> FoundKey | None:
+        found = self._api_keys.find(_plain_key(number).digest)
+        return found and evolve(found, catalog_revision=0)
 
-    def catalog_at(self, organization: Nth | int, at: datetime) -> Catalog:
-        return self._history.catalog_at(self._organization_id(organization), at)
+    def api_keys_add(self, organization: OrganizationId, at: datetime) -> ApiKey:
+        return self._api_keys.add(a_grant(organization, key=self._next_plain_key(), at=at))
 
-    def prune_history(self, organization: Nth | int, before: datetime) -> int:
-        return self._history.prune(self._organization_id(organization), before)
+    def api_keys_revoke(self, organization: OrganizationId, key: ApiKeyId, at: datetime) -> ApiKey:
+        return self._api_keys.update(organization, key, lambda current: current.revoked(at))
+
+    def api_keys_rotate(
+        self, organization: OrganizationId, key: ApiKeyId, at: datetime, grace: timedelta
+    ) -> tuple[ApiKey, ApiKey]:
+        plain = self._next_plain_key()
+        return self._api_keys.rotate(
+            organization, key, lambda current: current.rotated(plain, at=at, grace=grace)
+        )
+
+    def integrations_change_names(
+        self,
+        organization: OrganizationId,
+        integration: IntegrationId,
+        field: FieldId,
+        name: str,
+        custom: bool,  # noqa: FBT001 (drawn by position)
+    ) -> Integration:
+        names = naming({field: SetName(name, custom)})
+        return self._integrations.change_names(organization, integration, names)
+
+    def integrations_change_with_names(
+        self, organization: OrganizationId, definition: FieldDefinition, name: str
+    ) -> RecipientField:
+        """Create a field, and set its name at all integrations of the organization."""
+        names = {IntegrationId(each): SetName(name) for each in self._ids["integration"]}
+        applied = self._integrations.change_with_names(
+            organization,
+            lambda catalog: plan_creation(catalog, definition),
+            naming_created(names),
+            author=AUTHOR,
+            at=LATER,
+        )
+        return applied.created[0]
+
+    def integrations_delete(
+        self, organization: OrganizationId, integration: IntegrationId, check: IntegrationCheck
+    ) -> tuple[RecipientField, ...]:
+        return self._integrations.delete(organization, integration, check, author=AUTHOR, at=LATER)
+
+    def integrations_sync(
+        self, organization: OrganizationId, integration: IntegrationId, planner: SyncPlanner
+    ) -> SyncPlan:
+        return self._integrations.sync(organization, integration, planner, author=AUTHOR, at=LATER)
+
+    def _next_plain_key(self) -> PlainKey:
+        self._plain_key_count += 1
+        return _plain_key(self._plain_key_count)
 
     @property
-    def _history(self) -> HistoryRepository:
-        assert isinstance(self._storage, HistoryStorage)
-        return self._storage.history
+    def _api_keys(self) -> ApiKeyRepository:
+        assert isinstance(self._storage, IntegrationStorage)
+        return self._storage.api_keys
 
-    def _organization_id(self, organization: Nth | int) -> OrganizationId:
-        return OrganizationId(_resolved(self._organization_ids, organization))
-
-    def _reference(self, reference: Nth | int | FieldKey) -> FieldReference:
-        if isinstance(reference, FieldKey):
-            return reference
-        return FieldId(_resolved(self._field_ids, reference))
+    @property
+    def _integrations(self) -> IntegrationRepository:
+        assert isinstance(self._storage, IntegrationStorage)
+        return self._storage.integrations
 
     def _numbered(self, result: Any) -> Any:
         if isinstance(result, tuple):
             return tuple(self._numbered(part) for part in result)
         if isinstance(result, Organization):
-            number = _number(self._organization_ids, result.id)
+            number = _number(self._ids["organization"], result.id)
             return evolve(result, id=OrganizationId(number))
         if isinstance(result, RecipientField):
-            return self._numbered_for(self._of_numbered_origin(result), self._field_ids)
+            return self._numbered_for(self._of_numbered_origin(result), self._ids["field"])
         if isinstance(result, FieldDefinition):
             return self._of_numbered_origin(result)
         if isinstance(result, Integration):
             names = {
-                FieldId(_number(self._field_ids, each)): name for each, name in result.names.items()
+                FieldId(_number(self._ids["field"], each)): name
+                for each, name in result.names.items()
             }
-            return self._numbered_for(evolve(result, names=names), self._integration_ids)
+            return self._numbered_for(evolve(result, names=names), self._ids["integration"])
         if isinstance(result, SyncPlan):
             return self._with_numbered(result, "integration", "changes", "name_changes")
         if isinstance(result, NamedField):
@@ -366,9 +415,9 @@ class _Side:
         if isinstance(result, HistoryPage):
             return self._with_numbered(result, "records")
         if isinstance(result, ApiKey | FoundKey):
-            return self._numbered_for(result, self._key_ids)
+            return self._numbered_for(result, self._ids["api key"])
         if isinstance(result, Catalog):
-            organization = _number(self._organization_ids, result.organization_id)
+            organization = _number(self._ids["organization"], result.organization_id)
             revision = _number(self._revisions, (organization, result.revision))
             return Catalog(OrganizationId(organization), revision, self._numbered(result.fields))
         if isinstance(result, FieldPage):
@@ -382,137 +431,16 @@ class _Side:
     def _of_numbered_origin(self, field: D) -> D:
         """Return the field with the integration's number in place of its id, also in the key."""
         integration_id = field.origin.integration_id
-        if integration_id not in self._integration_ids:
+        if integration_id not in self._ids["integration"]:
             return field
-        number = IntegrationId(_number(self._integration_ids, integration_id) + 1)
+        number = IntegrationId(_number(self._ids["integration"], integration_id) + 1)
         stem = field.key.removesuffix(f"_{integration_id}")
         key = field.key if stem == field.key else FieldKey(f"{stem}_{number}")
         return evolve(field, key=key, origin=evolve(field.origin, integration_id=number))
 
     def _numbered_for(self, result: Any, ids: list[int]) -> Any:
-        organization = _number(self._organization_ids, result.organization_id)
+        organization = _number(self._ids["organization"], result.organization_id)
         return evolve(result, id=_number(ids, result.id), organization_id=organization)
-
-
-class _IntegrationSide(_Side):
-    """One storage with API keys and integrations."""
-
-    def __init__(self, storage: IntegrationStorage) -> None:
-        super().__init__(storage)
-        self._with_keys = storage
-        self._plain_key_count = 0
-
-    def all_keys(self, organization: Nth | int) -> tuple[ApiKey, ...]:
-        return self._with_keys.api_keys.all(self._organization_id(organization))
-
-    def find_key(self, number: int) -> FoundKey | None:
-        found = self._with_keys.api_keys.find(_plain_key(number).digest)
-        return found and evolve(found, catalog_revision=0)
-
-    def add_key(self, organization: Nth | int, at: datetime) -> ApiKey:
-        grant = a_grant(self._organization_id(organization), key=self._next_plain_key(), at=at)
-        return self._with_keys.api_keys.add(grant)
-
-    def get_key(self, organization: Nth | int, key: Nth | int) -> ApiKey:
-        return self._with_keys.api_keys.get(*self._key(organization, key))
-
-    def revoke_key(self, organization: Nth | int, key: Nth | int, at: datetime) -> ApiKey:
-        return self._with_keys.api_keys.update(
-            *self._key(organization, key), lambda current: current.revoked(at)
-        )
-
-    def rotate_key(
-        self, organization: Nth | int, key: Nth | int, at: datetime, grace: timedelta
-    ) -> tuple[ApiKey, ApiKey]:
-        plain = self._next_plain_key()
-        return self._with_keys.api_keys.rotate(
-            *self._key(organization, key),
-            lambda current: current.rotated(plain, at=at, grace=grace),
-        )
-
-    def record_use(self, organization: Nth | int, key: Nth | int, at: datetime) -> None:
-        self._with_keys.api_keys.record_use(*self._key(organization, key), at)
-
-    def all_integrations(self, organization: Nth | int) -> tuple[Integration, ...]:
-        return self._with_keys.integrations.all(self._organization_id(organization))
-
-    def get_integration(self, organization: Nth | int, integration: Nth | int) -> Integration:
-        return self._with_keys.integrations.get(*self._integration(organization, integration))
-
-    def add_integration(self, organization: Nth | int, draft: IntegrationDraft) -> Integration:
-        return self._with_keys.integrations.add(self._organization_id(organization), draft)
-
-    def rename_integration(
-        self, organization: Nth | int, integration: Nth | int, name: str
-    ) -> Integration:
-        return self._with_keys.integrations.rename(
-            *self._integration(organization, integration), name
-        )
-
-    def change_names(
-        self,
-        organization: Nth | int,
-        integration: Nth | int,
-        field: Nth | int,
-        name: str,
-        custom: bool,  # noqa: FBT001 (drawn by position)
-    ) -> Integration:
-        field_id = FieldId(_resolved(self._field_ids, field))
-        return self._with_keys.integrations.change_names(
-            *self._integration(organization, integration),
-            naming({field_id: SetName(name, custom)}),
-        )
-
-    def change_with_names(
-        self, organization: Nth | int, definition: FieldDefinition, name: str
-    ) -> RecipientField:
-        """Create a field, and set its name at all integrations of the organization."""
-        names = {IntegrationId(each): SetName(name) for each in self._integration_ids}
-        applied = self._with_keys.integrations.change_with_names(
-            self._organization_id(organization),
-            lambda catalog: plan_creation(catalog, definition),
-            naming_created(names),
-            author=AUTHOR,
-            at=LATER,
-        )
-        return applied.created[0]
-
-    def read_catalog(self, organization: Nth | int) -> tuple[Catalog, tuple[Integration, ...]]:
-        return self._with_keys.integrations.read_catalog(self._organization_id(organization))
-
-    def delete_integration(
-        self, organization: Nth | int, integration: Nth | int, check: IntegrationCheck
-    ) -> tuple[RecipientField, ...]:
-        return self._with_keys.integrations.delete(
-            *self._integration(organization, integration), check, author=AUTHOR, at=LATER
-        )
-
-    def sync(
-        self, organization: Nth | int, integration: Nth | int, planner: SyncPlanner
-    ) -> SyncPlan:
-        return self._with_keys.integrations.sync(
-            *self._integration(organization, integration), planner, author=AUTHOR, at=LATER
-        )
-
-    def _next_plain_key(self) -> PlainKey:
-        self._plain_key_count += 1
-        return _plain_key(self._plain_key_count)
-
-    def _key(self, organization: Nth | int, key: Nth | int) -> tuple[OrganizationId, ApiKeyId]:
-        return self._organization_id(organization), ApiKeyId(_resolved(self._key_ids, key))
-
-    def _integration(
-        self, organization: Nth | int, integration: Nth | int
-    ) -> tuple[OrganizationId, IntegrationId]:
-        return self._organization_id(organization), IntegrationId(
-            _resolved(self._integration_ids, integration)
-        )
-
-
-def _resolved(ids: Sequence[int], wanted: Nth | int) -> int:
-    if isinstance(wanted, int):
-        return wanted
-    return ids[wanted.number % len(ids)] if ids else 0
 
 
 def _number(known: list[T], one: T) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import attrs
+import pytest
 
 from recipient_fields.application import (
     ApiKeyRepository,
@@ -37,6 +39,33 @@ def attempt(call: Callable[[], T]) -> T | RecipientFieldsError:
         return call()
     except RecipientFieldsError as error:
         return error
+
+
+def raising(error: BaseException) -> Callable[..., NoReturn]:
+    """Return a change, check or planner that raises the error."""
+
+    def function(*_: object) -> NoReturn:
+        raise error
+
+    return function
+
+
+def recording(received: list[tuple[object, ...]], function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function, which records the arguments of each call."""
+
+    def recorded(*arguments: P.args, **named: P.kwargs) -> T:
+        received.append(arguments)
+        return function(*arguments, **named)
+
+    return recorded
+
+
+@contextmanager
+def raises(error: BaseException) -> Iterator[None]:
+    """Assert that the block raises exactly this error, not another one of its type."""
+    with pytest.raises(type(error)) as raised:
+        yield
+    assert raised.value is error
 
 
 def retry_slow_call(call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:

@@ -24,7 +24,7 @@ from recipient_fields.domain import (
     RecordedOperation,
 )
 
-from .assertions import exact
+from .assertions import exact, raises, raising
 from .examples import (
     AUTHOR,
     LATER,
@@ -56,13 +56,9 @@ def _interrupted(remaining: int, view: CatalogView) -> CatalogChanges[FieldDefin
     return interrupted(change_everything(view), remaining)
 
 
-def _refused(_: CatalogView) -> CatalogChanges[FieldDefinition]:
-    raise OperationForbidden("not these")
-
-
 UNSTORED: Final[Mapping[str, CatalogPlanner]] = {
     "no changes": lambda _: CatalogChanges(),
-    "a planner that raises": _refused,
+    "a planner that raises": raising(OperationForbidden("not these")),
     **{
         f"interrupted after {remaining} reads": partial(_interrupted, remaining)
         for remaining in (0, 1)
@@ -81,7 +77,7 @@ class CatalogFixture:
         """Return the catalog with three fields; another organization has the same."""
         for organization_id in (ours, theirs):
             for key in ("city", "age", "zip"):
-                add_field(fields, organization_id, a_definition(key), author=AUTHOR)
+                add_field(fields, organization_id, a_definition(key))
         return fields.all(ours)
 
 
@@ -127,12 +123,8 @@ class CatalogChangesCases(CatalogFixture):
     ) -> None:
         refusal = OperationForbidden("not these")
 
-        def planner(_: CatalogView) -> CatalogChanges[FieldDefinition]:
-            raise refusal
-
-        with pytest.raises(OperationForbidden) as raised:
-            fields.change(ours, planner, author=AUTHOR, at=LATER)
-        assert raised.value is refusal
+        with raises(refusal):
+            fields.change(ours, raising(refusal), author=AUTHOR, at=LATER)
         assert fields.all(ours) == catalog
 
     def test_interrupted_changes_are_not_stored(

@@ -57,7 +57,7 @@ from .examples import (
     an_esp_field,
     an_integration_draft,
     changing,
-    permit,
+    run_sync,
 )
 from .field_changes import add_field, add_with_plan, delete_field, update_field
 from .field_limits import CHANGES, SYNCED_CHANGES, StorageChange, SyncedChange
@@ -68,16 +68,29 @@ _LONG: Final = AllowedValues(DataType.TEXT, ["ä" * 200, '"', "b"])
 SIZE_CHANGES: Final[dict[str, StorageChange]] = {
     **CHANGES,
     "larger values": lambda storage, ours: update_field(
-        storage.fields, ours, _CITY, changing(allowed_values=_LONG.values), author=AUTHOR
+        storage.fields, ours, _CITY, changing(allowed_values=_LONG.values)
     ),
     "smaller values": lambda storage, ours: update_field(
-        storage.fields, ours, FieldKey("zip"), changing(allowed_values=None), author=AUTHOR
+        storage.fields, ours, FieldKey("zip"), changing(allowed_values=None)
     ),
 }
 """The organization has `city` and `age`, which the API manages, and `zip`, which has values."""
 
 SYNCED_SIZE_CHANGES: Final[dict[str, SyncedChange]] = {**SIZE_CHANGES, **SYNCED_CHANGES}
 """Also changes by integrations."""
+
+
+LISTED: Final[dict[str, FieldDefinition]] = {
+    **{
+        f"values: {name}": a_definition(data_type=values.data_type, allowed_values=values)
+        for name, values in ALLOWED_VALUES.items()
+    },
+    **{
+        f"text: {name}": a_definition(custom_insertion_code=text, custom_value_expression=text)
+        for name, text in INSERTION_CODES.items()
+    },
+}
+"""Fields with values and texts that JSON escapes."""
 
 
 def listed_bytes(fields: FieldRepository, organization_id: OrganizationId) -> int:
@@ -171,7 +184,7 @@ class CatalogSizeCases:
     ) -> None:
         for key in ("city", "age"):
             next_id = look(fields, ours, lambda view: view.next_id())
-            assert add_field(fields, ours, a_definition(key), author=AUTHOR).id == next_id
+            assert add_field(fields, ours, a_definition(key)).id == next_id
 
     def test_a_list_can_have_exactly_the_limit_of_bytes(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
@@ -183,31 +196,31 @@ class CatalogSizeCases:
                 limit = size_with(fields, organization, new)
                 before = fields.all(organization)
                 with pytest.raises(CatalogTooLarge) as reached:
-                    add(fields, organization, new, size_limit=limit - 1, author=AUTHOR)
+                    add(fields, organization, new, size_limit=limit - 1)
                 assert (reached.value.limit, reached.value.used) == (limit - 1, before.size)
                 assert fields.all(organization) == before
-                add(fields, organization, new, size_limit=limit, author=AUTHOR)
+                add(fields, organization, new, size_limit=limit)
                 assert listed_bytes(fields, organization) == limit
 
     @pytest.mark.parametrize("by", [API, ADMINISTRATOR, SYNC], ids=lambda by: by.source.value)
     def test_the_bytes_of_fields_of_all_sources_count(
         self, fields: FieldRepository, ours: OrganizationId, by: Channel
     ) -> None:
-        add_field(fields, ours, a_definition("city", by=by), author=AUTHOR)
+        add_field(fields, ours, a_definition("city", by=by))
         limit = fields.all(ours).size
         for add in (add_field, add_with_plan):
             with pytest.raises(CatalogTooLarge):
-                add(fields, ours, a_definition("town"), size_limit=limit, author=AUTHOR)
+                add(fields, ours, a_definition("town"), size_limit=limit)
 
     def test_a_taken_key_and_the_limit_of_fields_have_precedence(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        add_field(fields, ours, a_definition("city"), author=AUTHOR)
+        add_field(fields, ours, a_definition("city"))
         for add in (add_field, add_with_plan):
             with pytest.raises(KeyTaken):
-                add(fields, ours, a_definition("city"), limit=1, size_limit=1, author=AUTHOR)
+                add(fields, ours, a_definition("city"), limit=1, size_limit=1)
             with pytest.raises(FieldLimitReached):
-                add(fields, ours, a_definition("town"), limit=1, size_limit=1, author=AUTHOR)
+                add(fields, ours, a_definition("town"), limit=1, size_limit=1)
 
     def test_the_limit_of_bytes_is_exact_under_concurrent_creations_of_both_ways(
         self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId
@@ -235,15 +248,12 @@ class CatalogSizeCases:
         for each in outcomes:
             if isinstance(each, CatalogTooLarge):
                 assert (each.limit, each.used) == (limit, stored.size)
-        add_field(fields, theirs, a_definition(), size_limit=limit, author=AUTHOR)
+        add_field(fields, theirs, a_definition(), size_limit=limit)
 
     def test_concurrent_changes_do_not_exceed_the_limit_of_bytes_together(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        ids = [
-            add_field(fields, ours, a_definition(f"f_{number}"), author=AUTHOR).id
-            for number in range(6)
-        ]
+        ids = [add_field(fields, ours, a_definition(f"f_{number}")).id for number in range(6)]
         change = FieldChanges(allowed_values=["x" * 100])
         limit = fields.all(ours).size + 250
         outcomes = race(*(partial(_update, fields, ours, each, change, limit) for each in ids))
@@ -253,25 +263,25 @@ class CatalogSizeCases:
     def test_a_list_above_the_limit_is_readable_and_can_shrink(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        small = add_field(fields, ours, a_definition("small"), author=AUTHOR)
+        small = add_field(fields, ours, a_definition("small"))
         large = a_definition("large", allowed_values=_LONG)
-        stored = add_field(fields, ours, large, author=AUTHOR)
+        stored = add_field(fields, ours, large)
         before = fields.all(ours)
         with pytest.raises(CatalogTooLarge):
             _update(fields, ours, small.id, FieldChanges(name="A longer name"), 100)
         assert fields.all(ours) == before
         _update(fields, ours, small.id, FieldChanges(name="Town"), 100)  # as long as before
         _update(fields, ours, stored.id, FieldChanges(allowed_values=["a"]), 100)
-        delete_field(fields, ours, small.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, small.id)
         assert fields.all(ours).size == listed_bytes(fields, ours) < before.size
 
     def test_a_restoration_beyond_the_limit_of_bytes_stores_nothing(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        removed = add_field(fields, ours, a_definition("removed"), author=AUTHOR)
-        kept = add_field(fields, ours, a_definition("kept"), author=AUTHOR)
+        removed = add_field(fields, ours, a_definition("removed"))
+        kept = add_field(fields, ours, a_definition("kept"))
         limit = fields.all(ours).size
-        delete_field(fields, ours, removed.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, removed.id)
 
         def restore(size_limit: int) -> None:
             fields.change(
@@ -293,7 +303,7 @@ class CatalogSizeCases:
     def test_a_batch_beyond_the_limit_of_bytes_stores_nothing(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        add_field(fields, ours, a_definition("city", allowed_values=_LONG), author=AUTHOR)
+        add_field(fields, ours, a_definition("city", allowed_values=_LONG))
         before = fields.all(ours)
         batch = Batch(
             (
@@ -338,32 +348,16 @@ class FoundSizeCases:
             listed = fields.all(organization).fields
             assert size_in_plan(fields, organization) == sum(each.size for each in listed)
 
-    @pytest.mark.parametrize("values", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
-    def test_the_size_counts_allowed_values_as_they_are_listed(
+    @pytest.mark.parametrize("definition", LISTED.values(), ids=LISTED)
+    def test_the_size_counts_allowed_values_and_texts_as_they_are_listed(
         self,
         fields: FieldRepository,
         api_keys: ApiKeyRepository,
         ours: OrganizationId,
-        values: AllowedValues,
+        definition: FieldDefinition,
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        definition = a_definition(data_type=values.data_type, allowed_values=values)
-        add_field(fields, ours, definition, author=AUTHOR)
-        found = api_keys.find(key.digest)
-        assert found is not None
-        assert found.catalog_size == listed_bytes(fields, ours)
-
-    @pytest.mark.parametrize("text", INSERTION_CODES.values(), ids=INSERTION_CODES)
-    def test_the_size_counts_texts_as_they_are_listed(
-        self,
-        fields: FieldRepository,
-        api_keys: ApiKeyRepository,
-        ours: OrganizationId,
-        text: str,
-    ) -> None:
-        key = api_keys.add(a_grant(ours))
-        definition = a_definition(custom_insertion_code=text, custom_value_expression=text)
-        add_field(fields, ours, definition, author=AUTHOR)
+        add_field(fields, ours, definition)
         found = api_keys.find(key.digest)
         assert found is not None
         assert found.catalog_size == listed_bytes(fields, ours)
@@ -372,7 +366,7 @@ class FoundSizeCases:
         self, storage: IntegrationStorage, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
-        add_field(fields, ours, a_definition("city"), author=AUTHOR)
+        add_field(fields, ours, a_definition("city"))
         before = fields.all(ours)
 
         def sync(limit: int, *reported: EspField) -> None:
@@ -382,7 +376,7 @@ class FoundSizeCases:
                 run = SyncRun.from_report(found, reported, at=LATER)
                 return run.plan(found, catalog, size_limit=limit)
 
-            storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
+            run_sync(storage.integrations, integration, planner)
 
         with pytest.raises(CatalogTooLarge) as reached:
             sync(before.size + 100, an_esp_field("TOWN"))
@@ -397,7 +391,7 @@ class FoundSizeCases:
 
 def _add_sized(fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId) -> None:
     for key in ("city", "age"):
-        add_field(fields, ours, a_definition(key), author=AUTHOR)
+        add_field(fields, ours, a_definition(key))
     zip_code = a_definition("zip", by=ADMINISTRATOR, allowed_values=_LONG)
-    add_field(fields, ours, zip_code, author=AUTHOR)
-    add_field(fields, theirs, a_definition(), author=AUTHOR)
+    add_field(fields, ours, zip_code)
+    add_field(fields, theirs, a_definition())

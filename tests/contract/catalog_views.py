@@ -18,8 +18,10 @@ from recipient_fields.domain import (
     FieldDefinition,
     FieldId,
     FieldKey,
+    FieldReference,
     OrganizationId,
     OrganizationNotFound,
+    RecipientField,
     RecordedOperation,
     Source,
 )
@@ -46,6 +48,13 @@ def look(
     return seen
 
 
+def _find(
+    fields: FieldRepository, organization_id: OrganizationId, reference: FieldReference
+) -> RecipientField | None:
+    """Return the field that a plan finds."""
+    return look(fields, organization_id, lambda view: view.find(reference))
+
+
 class CatalogViewCases:
     """Cases for each method of CatalogView, with two organizations that use the same keys."""
 
@@ -62,10 +71,10 @@ class CatalogViewCases:
             ("size", ADMINISTRATOR),
             ("first", SYNC),
         ):
-            add_field(fields, ours, a_definition(key, by=channel), author=AUTHOR)
+            add_field(fields, ours, a_definition(key, by=channel))
         for key, channel in (("city", SYNC), ("zip", API)):
-            add_field(fields, theirs, a_definition(key, by=channel), author=AUTHOR)
-        update_field(fields, ours, FieldKey("city"), renaming("Town"), author=AUTHOR)
+            add_field(fields, theirs, a_definition(key, by=channel))
+        update_field(fields, ours, FieldKey("city"), renaming("Town"))
         return fields.all(ours), fields.all(theirs)
 
     def test_a_plan_sees_the_whole_catalog(
@@ -81,11 +90,7 @@ class CatalogViewCases:
         for catalog in catalogs:
             for field in catalog.fields:
                 for reference in (field.id, field.key):
-                    found = look(
-                        fields,
-                        catalog.organization_id,
-                        lambda view: view.find(reference),  # noqa: B023
-                    )
+                    found = _find(fields, catalog.organization_id, reference)
                     assert exact(found) == exact(field)
 
     def test_a_plan_does_not_find_another_organizations_field(
@@ -93,23 +98,15 @@ class CatalogViewCases:
     ) -> None:
         for one, other in (catalogs, catalogs[::-1]):
             for field in one.fields:
-                found = look(fields, other.organization_id, lambda view: view.find(field.id))  # noqa: B023
-                assert found is None
+                assert _find(fields, other.organization_id, field.id) is None
 
     def test_a_plan_finds_no_field_that_does_not_exist(
-        self,
-        fields: FieldRepository,
-        catalogs: tuple[Catalog, Catalog],
+        self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog]
     ) -> None:
         for never_assigned in NEVER_ASSIGNED:
             for catalog in catalogs:
                 for reference in (FieldId(never_assigned), FieldKey("unknown")):
-                    found = look(
-                        fields,
-                        catalog.organization_id,
-                        lambda view: view.find(reference),  # noqa: B023
-                    )
-                    assert found is None
+                    assert _find(fields, catalog.organization_id, reference) is None
 
     def test_a_plan_counts_the_fields_of_a_source(
         self, fields: FieldRepository, catalogs: tuple[Catalog, Catalog]
@@ -132,7 +129,7 @@ class CatalogViewCases:
     def test_a_plan_that_stored_nothing_has_changed_nothing(
         self, fields: FieldRepository, ours: OrganizationId, catalogs: tuple[Catalog, Catalog]
     ) -> None:
-        look(fields, ours, lambda view: view.find(FieldKey("city")))
+        _find(fields, ours, FieldKey("city"))
         assert fields.all(ours) == catalogs[0]
 
     def test_an_organization_that_does_not_exist_has_no_fields(
@@ -142,7 +139,7 @@ class CatalogViewCases:
             missing = OrganizationId(never_assigned)
             for field in catalogs[0].fields:
                 for reference in (field.id, field.key):
-                    assert look(fields, missing, lambda view: view.find(reference)) is None  # noqa: B023
+                    assert _find(fields, missing, reference) is None
             unreadable: tuple[Callable[[CatalogView], Any], ...] = (
                 lambda view: view.all(),
                 lambda view: view.count(Source.API),

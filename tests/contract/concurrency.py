@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from threading import Barrier, Event, Thread
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
@@ -40,18 +41,18 @@ from recipient_fields.domain import (
 
 from .assertions import assert_published, attempt, retry_slow_call
 from .examples import (
-    AUTHOR,
-    LATER,
     NOW,
     FieldChange,
     a_definition,
     changing,
-    permit,
     permit_organization,
     renaming,
 )
 from .field_changes import add_field, delete_field, update_field
 from .organizations import assert_gone
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def race(*calls: Callable[[], object]) -> list[Any]:
@@ -67,6 +68,36 @@ def race(*calls: Callable[[], object]) -> list[Any]:
 
     with _frequent_thread_switches(), ThreadPoolExecutor(len(calls)) as threads:
         return list(threads.map(run, calls))
+
+
+def read_during(write: Callable[[], object], read: Callable[[], T], readers: int) -> list[list[T]]:
+    """Read again and again in several threads until `write` returns. Return what each has read."""
+    done = Event()
+
+    def write_all() -> None:
+        try:
+            write()
+        finally:
+            done.set()
+
+    def read_all() -> list[T]:
+        seen = [read()]
+        while not done.is_set():
+            seen.append(read())
+        return seen
+
+    written, *results = race(write_all, *[read_all] * readers)
+    assert written is None
+    return results
+
+
+def assert_one_succeeded(
+    outcomes: Sequence[object], success: type[T], refusal: type[Exception]
+) -> T:
+    """Return the only result. Assert that all other calls have raised this error."""
+    (result,) = (outcome for outcome in outcomes if isinstance(outcome, success))
+    assert [type(each) for each in outcomes].count(refusal) == len(outcomes) - 1
+    return result
 
 
 @contextmanager
@@ -96,6 +127,25 @@ class ConcurrentCall:
         if self._thread.ident is None:
             self._thread.start()
             self._thread.join(self._max_wait)
+
+    def before(self, function: Callable[P, T]) -> Callable[P, T]:
+        """Return the function, which starts the call first."""
+
+        def called(*arguments: P.args, **named: P.kwargs) -> T:
+            self.start()
+            return function(*arguments, **named)
+
+        return called
+
+    def after(self, function: Callable[P, T]) -> Callable[P, T]:
+        """Return the function, which starts the call when it has its result."""
+
+        def called(*arguments: P.args, **named: P.kwargs) -> T:
+            returned = function(*arguments, **named)
+            self.start()
+            return returned
+
+        return called
 
     def result(self) -> Any:
         """Return the result or the error of the call."""
@@ -146,6 +196,10 @@ class ConcurrentLoad:
     max_wait: float = 0.1
     """Seconds that a change waits for a concurrent call."""
 
+    def _other_call(self, call: Callable[..., object], *arguments: object) -> ConcurrentCall:
+        """Return a call of another thread, for which a change waits."""
+        return ConcurrentCall(partial(call, *arguments), self.max_wait)
+
 
 class ConcurrencyCases(ConcurrentLoad):
     """Cases for concurrent changes of organizations and fields."""
@@ -153,15 +207,11 @@ class ConcurrencyCases(ConcurrentLoad):
     def test_exactly_one_concurrent_addition_of_a_key_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        outcomes = race(
-            *[partial(add_field, fields, ours, a_definition(), author=AUTHOR)]
-            * self.concurrent_calls
-        )
-        (field,) = fields.all(ours).fields
-        assert outcomes.count(field) == 1
+        outcomes = race(*[partial(add_field, fields, ours, a_definition())] * self.concurrent_calls)
+        field = assert_one_succeeded(outcomes, RecipientField, KeyTaken)
+        assert fields.all(ours).fields == (field,)
         refusals = [outcome for outcome in outcomes if outcome != field]
-        assert {type(refusal) for refusal in refusals} == {KeyTaken}
-        assert {vars(refusal)["existing_id"] for refusal in refusals} == {field.id}
+        assert {refusal.existing_id for refusal in refusals} == {field.id}
 
     def test_the_field_limit_is_exact_under_concurrent_additions(
         self, fields: FieldRepository, ours: OrganizationId
@@ -169,14 +219,7 @@ class ConcurrencyCases(ConcurrentLoad):
         limit = self.concurrent_calls // 3
         outcomes = race(
             *(
-                partial(
-                    add_field,
-                    fields,
-                    ours,
-                    a_definition(f"city_{number}"),
-                    limit=limit,
-                    author=AUTHOR,
-                )
+                partial(add_field, fields, ours, a_definition(f"city_{number}"), limit=limit)
                 for number in range(self.concurrent_calls)
             )
         )
@@ -191,9 +234,7 @@ class ConcurrencyCases(ConcurrentLoad):
     ) -> None:
         race(
             *(
-                partial(
-                    add_field, fields, organization, a_definition(f"city_{number}"), author=AUTHOR
-                )
+                partial(add_field, fields, organization, a_definition(f"city_{number}"))
                 for number in range(self.threads)
                 for organization in (ours, theirs)
             )
@@ -217,15 +258,12 @@ class ConcurrencyCases(ConcurrentLoad):
                 custom_insertion_code="0",
                 custom_value_expression="0",
             ),
-            author=AUTHOR,
         )
         before = fields.all(ours)
 
         def count_up(member: str) -> None:
             for _ in range(self.rounds):
-                retry_slow_call(
-                    update_field, fields, ours, field.id, increment(member), author=AUTHOR
-                )
+                retry_slow_call(update_field, fields, ours, field.id, increment(member))
 
         callers = [members[number % len(members)] for number in range(self.threads)]
         assert race(*(partial(count_up, member) for member in callers)) == [None] * self.threads
@@ -239,17 +277,10 @@ class ConcurrencyCases(ConcurrentLoad):
     def test_an_update_during_another_update_is_not_lost(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
-        hiding = partial(
-            update_field, fields, ours, field.id, changing(insertable=False), author=AUTHOR
-        )
-        other_call = ConcurrentCall(hiding, self.max_wait)
-
-        def change(found: RecipientField) -> RecipientField:
-            other_call.start()
-            return renaming("Town")(found)
-
-        update_field(fields, ours, field.id, change, author=AUTHOR)
+        field = add_field(fields, ours, a_definition())
+        hiding = changing(insertable=False)
+        other_call = self._other_call(update_field, fields, ours, field.id, hiding)
+        update_field(fields, ours, field.id, other_call.before(renaming("Town")))
         assert isinstance(other_call.result(), RecipientField)
         after = fields.get(ours, field.id)
         assert (after.name, after.insertable, after.version) == ("Town", False, 3)
@@ -257,17 +288,10 @@ class ConcurrencyCases(ConcurrentLoad):
     def test_a_field_deleted_during_an_update_stays_deleted(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
-        other_call = ConcurrentCall(
-            partial(delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER),
-            self.max_wait,
-        )
-
-        def change(found: RecipientField) -> RecipientField:
-            other_call.start()
-            return renaming("Town")(found)
-
-        updated = attempt(lambda: update_field(fields, ours, field.id, change, author=AUTHOR))
+        field = add_field(fields, ours, a_definition())
+        other_call = self._other_call(delete_field, fields, ours, field.id)
+        change = other_call.before(renaming("Town"))
+        updated = attempt(partial(update_field, fields, ours, field.id, change))
         assert other_call.result() is None
         assert type(updated) in {RecipientField, FieldNotFound}
         assert fields.all(ours).fields == ()
@@ -275,17 +299,10 @@ class ConcurrencyCases(ConcurrentLoad):
     def test_a_field_changed_during_a_check_is_not_deleted_unchecked(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
-        change = partial(update_field, fields, ours, field.id, renaming("Town"), author=AUTHOR)
-        other_call = ConcurrentCall(change, self.max_wait)
-
-        def check(found: RecipientField) -> None:
-            other_call.start()
-            reject_changed(found)
-
-        deleted = attempt(
-            lambda: delete_field(fields, ours, field.id, check, author=AUTHOR, at=LATER)
-        )
+        field = add_field(fields, ours, a_definition())
+        other_call = self._other_call(update_field, fields, ours, field.id, renaming("Town"))
+        check = other_call.before(reject_changed)
+        deleted = attempt(partial(delete_field, fields, ours, field.id, check))
         changed = other_call.result()
         assert (deleted is None) is isinstance(changed, FieldNotFound)
 
@@ -293,9 +310,9 @@ class ConcurrencyCases(ConcurrentLoad):
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
-            field = add_field(fields, ours, a_definition(), author=AUTHOR)
-            update = partial(update_field, fields, ours, field.id, renaming("Town"), author=AUTHOR)
-            delete = partial(delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+            field = add_field(fields, ours, a_definition())
+            update = partial(update_field, fields, ours, field.id, renaming("Town"))
+            delete = partial(delete_field, fields, ours, field.id)
             *updates, deletion = race(*[update] * 3, delete)
             assert deletion is None
             assert {type(update) for update in updates} <= {RecipientField, FieldNotFound}
@@ -306,11 +323,8 @@ class ConcurrencyCases(ConcurrentLoad):
     def test_exactly_one_concurrent_deletion_of_a_field_succeeds(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
-        outcomes = race(
-            *[partial(delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER)]
-            * self.threads
-        )
+        field = add_field(fields, ours, a_definition())
+        outcomes = race(*[partial(delete_field, fields, ours, field.id)] * self.threads)
         assert outcomes.count(None) == 1
         assert [type(outcome) for outcome in outcomes].count(FieldNotFound) == self.threads - 1
 
@@ -318,75 +332,49 @@ class ConcurrencyCases(ConcurrentLoad):
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         for _ in range(self.rounds // 5):
-            field = add_field(fields, ours, a_definition(), author=AUTHOR)
+            field = add_field(fields, ours, a_definition())
             update, deletion = race(
-                partial(update_field, fields, ours, field.id, renaming("Town"), author=AUTHOR),
-                partial(
-                    delete_field,
-                    fields,
-                    ours,
-                    field.id,
-                    reject_changed,
-                    author=AUTHOR,
-                    at=LATER,
-                ),
+                partial(update_field, fields, ours, field.id, renaming("Town")),
+                partial(delete_field, fields, ours, field.id, reject_changed),
             )
             assert isinstance(update, FieldNotFound) is (deletion is None)
             for remaining in fields.all(ours).fields:
                 assert remaining == update
-                delete_field(fields, ours, remaining.id, permit, author=AUTHOR, at=LATER)
+                delete_field(fields, ours, remaining.id)
 
     def test_a_reader_sees_only_committed_catalogs(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         """A single writer records every catalog: each revision has exactly one."""
         written = [fields.all(ours)]
-        done = Event()
         reads: tuple[Callable[[OrganizationId], Catalog | PublishedCatalog | FieldPage], ...] = (
             fields.all,
             fields.publish,
             lambda organization: fields.select(organization, FieldQuery()),
         )
 
-        def write() -> list[Catalog]:
-            try:
-                for number in range(self.rounds // 4):
-                    add_field(fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
+        def write() -> None:
+            for number in range(self.rounds // 4):
+                add_field(fields, ours, a_definition(f"city_{number}"))
+                written.append(fields.all(ours))
+                update_field(fields, ours, FieldKey("city_0"), renaming(f"City {number + 1}"))
+                written.append(fields.all(ours))
+                if number % 2:
+                    delete_field(fields, ours, FieldKey(f"city_{number}"))
                     written.append(fields.all(ours))
-                    update_field(
-                        fields,
-                        ours,
-                        FieldKey("city_0"),
-                        renaming(f"City {number + 1}"),
-                        author=AUTHOR,
-                    )
-                    written.append(fields.all(ours))
-                    if number % 2:
-                        delete_field(
-                            fields,
-                            ours,
-                            FieldKey(f"city_{number}"),
-                            permit,
-                            author=AUTHOR,
-                            at=LATER,
-                        )
-                        written.append(fields.all(ours))
-            finally:
-                done.set()
-            return written
 
         def read() -> list[Catalog | PublishedCatalog | FieldPage]:
-            seen = [each(ours) for each in reads]
-            while not done.is_set():
-                seen += [each(ours) for each in reads]
-            return seen
+            return [each(ours) for each in reads]
 
-        for seen in race(write, *[read] * (self.threads // 2)):
-            revisions = [each.revision for each in seen]
+        all_seen = read_during(write, read, self.threads // 2)
+        all_seen.append([[*written]])
+        by_revision = {catalog.revision: catalog for catalog in written}
+        for seen in all_seen:
+            catalogs = [*chain.from_iterable(seen)]
+            revisions = [each.revision for each in catalogs]
             assert revisions == sorted(revisions)
-            by_revision = {catalog.revision: catalog for catalog in written}
             assert set(revisions) <= set(by_revision)
-            for each in seen:
+            for each in catalogs:
                 assert_result_of(each, by_revision[each.revision])
 
     def test_organizations_added_concurrently_are_all_stored(
@@ -412,9 +400,7 @@ class ConcurrencyCases(ConcurrentLoad):
         self, organizations: OrganizationRepository, ours: OrganizationId
     ) -> None:
         outcomes = race(*[partial(organizations.delete, ours, permit_organization)] * self.threads)
-        kinds = [type(outcome) for outcome in outcomes]
-        assert kinds.count(OrganizationContents) == 1
-        assert kinds.count(OrganizationNotFound) == self.threads - 1
+        assert_one_succeeded(outcomes, OrganizationContents, OrganizationNotFound)
 
     def test_a_field_added_during_the_deletion_of_its_organization_is_not_kept(
         self, storage: Storage, ours: OrganizationId
@@ -428,7 +414,7 @@ class ConcurrencyCases(ConcurrentLoad):
 
 
 def _add_city(storage: Storage, organization_id: OrganizationId) -> None:
-    add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
+    add_field(storage.fields, organization_id, a_definition())
 
 
 def assert_not_kept(
@@ -437,12 +423,7 @@ def assert_not_kept(
     """Assert that no row is left of a call that adds it while its organization is deleted."""
     other_call = ConcurrentCall(addition, max_wait)
     checked: list[OrganizationContents] = []
-
-    def check(contents: OrganizationContents) -> None:
-        other_call.start()
-        checked.append(contents)
-
-    deleted = storage.organizations.delete(ours, check)
+    deleted = storage.organizations.delete(ours, other_call.before(checked.append))
     assert deleted == checked[-1]
     outcome = other_call.result()
     if isinstance(outcome, Exception):

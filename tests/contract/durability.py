@@ -18,36 +18,34 @@ from recipient_fields.application import (
 )
 from recipient_fields.domain import (
     Administrator,
-    EmailAddress,
     HistoryRecord,
-    IntegrationId,
     LinkNotValid,
     OrganizationId,
-    SecretToken,
     SignedInAdministrator,
 )
+from recipient_fields.domain.integrations import Integration
 
 from .assertions import retry_slow_call
 from .concurrency import increment, race
 from .examples import (
-    AUTHOR,
     LATER,
     NOW,
     a_definition,
+    a_digest,
     a_grant,
-    a_link,
     an_esp_field,
     an_integration_draft,
     an_invitation_draft,
+    delete_integration,
     grant,
-    permit,
     permit_change,
-    permit_integration,
     permit_organization,
     records_of,
     renaming,
     reporting,
+    run_sync,
     set_password_hash,
+    store_link,
 )
 from .field_changes import add_field, delete_field, update_field
 from .groups import with_console_accounts, with_integrations
@@ -71,18 +69,18 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
-            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
-            update_field(storage.fields, ours, field.id, renaming("Town"), author=AUTHOR)
+            field = add_field(storage.fields, ours, a_definition())
+            update_field(storage.fields, ours, field.id, renaming("Town"))
             if isinstance(storage, IntegrationStorage):
                 key = storage.api_keys.add(a_grant(ours))
                 storage.api_keys.record_use(ours, key.id, LATER)
                 integration = storage.integrations.add(ours, an_integration_draft())
                 report = reporting(an_esp_field("TOWN"))
-                storage.integrations.sync(ours, integration.id, report, author=AUTHOR, at=LATER)
+                run_sync(storage.integrations, integration, report)
                 assert storage.integrations.get(ours, integration.id).last_synced_at == LATER
             if isinstance(storage, ConsoleStorage):
                 grant(storage.administrators, ours)
-                draft = an_invitation_draft(EmailAddress("eve@acme.example"))
+                draft = an_invitation_draft("eve@acme.example")
                 storage.administrators.invite(ours, draft)
             history = _history_of(storage, ours)
             stored = everything_of(storage, ours)
@@ -99,9 +97,8 @@ class StorageDurabilityContract:
             dana = set_password_hash(
                 storage.administrators, grant(storage.administrators, ours), "hash"
             )
-            link = a_link(dana, SecretToken.generate())
-            storage.administrators.add_link(link)
-            session = storage.sessions.add(dana, SecretToken.generate().digest, NOW, "Firefox")
+            link = store_link(storage.administrators, dana)
+            session = storage.sessions.add(dana, a_digest(), NOW, "Firefox")
             assert storage.sessions.use_form(session.id, session.digest)
         with opened() as opened_storage:
             storage = with_console_accounts(opened_storage)
@@ -115,11 +112,11 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as storage:
             ours = storage.organizations.add("ACME", NOW).id
-            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
-            delete_field(storage.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+            field = add_field(storage.fields, ours, a_definition())
+            delete_field(storage.fields, ours, field.id)
             revision = storage.fields.all(ours).revision
         with opened() as storage:
-            assert add_field(storage.fields, ours, a_definition(), author=AUTHOR).id > field.id
+            assert add_field(storage.fields, ours, a_definition()).id > field.id
             assert storage.fields.all(ours).revision > revision
 
     def test_the_id_of_a_deleted_integration_is_not_reused_after_reopening(
@@ -129,9 +126,7 @@ class StorageDurabilityContract:
             storage = with_integrations(opened_storage)
             ours = storage.organizations.add("ACME", NOW).id
             deleted = storage.integrations.add(ours, an_integration_draft())
-            storage.integrations.delete(
-                ours, deleted.id, permit_integration, author=AUTHOR, at=LATER
-            )
+            delete_integration(storage.integrations, deleted)
         with opened() as opened_storage:
             storage = with_integrations(opened_storage)
             assert storage.integrations.add(ours, an_integration_draft()).id > deleted.id
@@ -154,10 +149,10 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as one, opened() as other:
             ours = one.organizations.add("ACME", NOW).id
-            field = add_field(one.fields, ours, a_definition(), author=AUTHOR)
-            changed = update_field(other.fields, ours, field.id, renaming("Town"), author=AUTHOR)
+            field = add_field(one.fields, ours, a_definition())
+            changed = update_field(other.fields, ours, field.id, renaming("Town"))
             assert one.fields.get(ours, field.id) == changed
-            delete_field(one.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+            delete_field(one.fields, ours, field.id)
             assert other.fields.all(ours) == one.fields.all(ours)
 
     def test_two_open_storages_share_sessions_links_and_attempts(
@@ -167,9 +162,8 @@ class StorageDurabilityContract:
             one, other = with_console_accounts(first), with_console_accounts(second)
             ours = one.organizations.add("ACME", NOW).id
             dana = grant(one.administrators, ours)
-            link = a_link(dana, SecretToken.generate())
-            one.administrators.add_link(link)
-            session = one.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+            link = store_link(one.administrators, dana)
+            session = one.sessions.add(dana, a_digest(), NOW, "")
             found = other.sessions.find(session.digest)
             assert found == SignedInAdministrator(session, dana)
             redeem = [
@@ -190,18 +184,11 @@ class StorageDurabilityContract:
     ) -> None:
         with opened() as one, opened() as other:
             ours = one.organizations.add("ACME", NOW).id
-            field = add_field(one.fields, ours, a_definition(name="0"), author=AUTHOR)
+            field = add_field(one.fields, ours, a_definition(name="0"))
 
             def count_up(storage: Storage) -> None:
                 for _ in range(self.rounds):
-                    retry_slow_call(
-                        update_field,
-                        storage.fields,
-                        ours,
-                        field.id,
-                        increment("name"),
-                        author=AUTHOR,
-                    )
+                    retry_slow_call(update_field, storage.fields, ours, field.id, increment("name"))
 
             assert race(partial(count_up, one), partial(count_up, other)) == [None, None]
             assert one.fields.get(ours, field.id).name == str(2 * self.rounds)
@@ -214,19 +201,12 @@ class StorageDurabilityContract:
             ours = one.organizations.add("ACME", NOW).id
             first, second = (one.integrations.add(ours, an_integration_draft()) for _ in range(2))
 
-            def sync(storage: IntegrationStorage, integration_id: IntegrationId) -> None:
+            def sync(storage: IntegrationStorage, integration: Integration) -> None:
                 for number in range(self.rounds):
                     report = reporting(an_esp_field("CITY"), an_esp_field(f"ZIP{number % 3}"))
-                    retry_slow_call(
-                        storage.integrations.sync,
-                        ours,
-                        integration_id,
-                        report,
-                        author=AUTHOR,
-                        at=LATER,
-                    )
+                    retry_slow_call(run_sync, storage.integrations, integration, report)
 
-            runs = partial(sync, one, first.id), partial(sync, other, second.id)
+            runs = partial(sync, one, first), partial(sync, other, second)
             assert race(*runs) == [None, None]
             stored = [(f.origin.integration_id, f.name) for f in one.fields.all(ours).fields]
             last = ("CITY", f"ZIP{(self.rounds - 1) % 3}")

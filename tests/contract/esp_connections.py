@@ -23,12 +23,11 @@ from recipient_fields.domain.integrations import (
 )
 
 from .examples import (
-    AUTHOR,
     LATER,
     NEVER_ASSIGNED,
     NOW,
     an_integration_draft,
-    permit_integration,
+    delete_integration,
     permit_organization,
 )
 
@@ -131,7 +130,7 @@ class EspConnectionCases:
         main: Integration,
     ) -> None:
         connections.change(ours, main.id, lambda each: evolve(each, credential="key"))
-        integrations.delete(ours, main.id, permit_integration, author=AUTHOR, at=LATER)
+        delete_integration(integrations, main)
         with pytest.raises(IntegrationNotFound):
             connections.get(ours, main.id)
         assert not [each for each in connections.all() if each.organization_id == ours]

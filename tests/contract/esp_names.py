@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 import pytest
 from attrs import evolve
 
-from recipient_fields.application import FieldRepository, HistoryRepository, IntegrationRepository
+from recipient_fields.application import (
+    FieldRepository,
+    HistoryRepository,
+    IntegrationRepository,
+    NamesPlanner,
+)
 from recipient_fields.domain import (
     Catalog,
     CatalogChanges,
-    CatalogView,
     FieldDefinition,
     FieldId,
     FieldNotFound,
@@ -23,7 +28,6 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import (
-    EspField,
     Integration,
     IntegrationNotFound,
     InvalidNames,
@@ -35,8 +39,8 @@ from recipient_fields.domain.integrations import (
 )
 from recipient_fields.domain.integrations.setting import set_names
 
-from .assertions import attempt, exact
-from .concurrency import ConcurrentCall, ConcurrentLoad, race
+from .assertions import attempt, exact, raises, raising, recording
+from .concurrency import ConcurrentLoad, assert_one_succeeded, race, read_during
 from .examples import (
     AUTHOR,
     EVERY_NAME,
@@ -47,15 +51,14 @@ from .examples import (
     a_definition,
     an_esp_field,
     an_integration_draft,
+    delete_integration,
     must_not_be_called,
     naming,
     naming_created,
-    permit,
-    permit_integration,
     records_of,
     renaming,
     reporting,
-    restoring,
+    run_sync,
 )
 from .field_changes import add_field, delete_field, restore_field, update_field
 from .fields import REFUSALS
@@ -76,7 +79,7 @@ class EspNameCases(ConcurrentLoad):
     @pytest.fixture
     def tier(self, fields: FieldRepository, ours: OrganizationId) -> RecipientField:
         """Return a field of our organization."""
-        return add_field(fields, ours, a_definition("tier"), author=AUTHOR)
+        return add_field(fields, ours, a_definition("tier"))
 
     def test_names_are_stored_unchanged(
         self, integrations: IntegrationRepository, ours: OrganizationId, connected: Integration
@@ -103,12 +106,12 @@ class EspNameCases(ConcurrentLoad):
         names = ("TIER", "Ti er", "Tier 2", "CITY", "ØL", "Straße")
         for integration in (connected, other):
             reported = [an_esp_field(name) for name in names]
-            integrations.sync(ours, integration.id, reporting(*reported), author=AUTHOR, at=LATER)
+            run_sync(integrations, integration, reporting(*reported))
         braze = integrations.add(ours, an_integration_draft(Esp("braze")))
-        city = add_field(fields, ours, a_definition("city_of_birth"), author=AUTHOR)
+        city = add_field(fields, ours, a_definition("city_of_birth"))
         set_for = {city.id: SetName("tier", custom=True), tier.id: SetName("T_IER")}
         integrations.change_names(ours, connected.id, naming(set_for))
-        add_field(fields, theirs, a_definition("tier"), author=AUTHOR)
+        add_field(fields, theirs, a_definition("tier"))
         integrations.add(theirs, an_integration_draft())
 
         catalog, stored = integrations.read_catalog(ours)
@@ -143,15 +146,10 @@ class EspNameCases(ConcurrentLoad):
         connected: Integration,
         tier: RecipientField,
     ) -> None:
-        city = add_field(fields, ours, a_definition(), author=AUTHOR)
+        city = add_field(fields, ours, a_definition())
         connected = integrations.change_names(ours, connected.id, naming({city.id: _TIER}))
-        received: list[object] = []
-
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
-            received.append((found, catalog))
-            return found
-
-        integrations.change_names(ours, connected.id, planner)
+        received: list[tuple[object, ...]] = []
+        integrations.change_names(ours, connected.id, recording(received, naming({})))
         assert set(map(exact, received)) == {exact((connected, (tier, city)))}
 
     def test_a_change_of_names_stores_nothing_else(
@@ -198,18 +196,12 @@ class EspNameCases(ConcurrentLoad):
         fields: FieldRepository,
         ours: OrganizationId,
         connected: Integration,
-        tier: RecipientField,
         refusal: BaseException,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
 
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
-            naming({tier.id: _TIER})(found, catalog)
-            raise refusal
-
-        with pytest.raises(type(refusal)) as raised:
-            integrations.change_names(ours, connected.id, planner)
-        assert raised.value is refusal
+        with raises(refusal):
+            integrations.change_names(ours, connected.id, raising(refusal))
         assert (fields.all(ours), integrations.all(ours)) == (before, others)
 
     def test_names_are_those_of_one_organization_and_integration(
@@ -240,9 +232,9 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         """There are fewer fields than integrations, or more."""
         integrations.add(theirs, an_integration_draft())
-        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition())
         for number in range(count):
-            add_field(fields, ours, a_definition(f"city_{number}"), author=AUTHOR)
+            add_field(fields, ours, a_definition(f"city_{number}"))
         integrations.change_names(ours, connected.id, naming(EVERY_NAME))
         expected = fields.all(ours), integrations.all(ours)
         assert len(expected[1]) == 2
@@ -265,7 +257,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         """The names are for a field that the change creates. The deleted field keeps its name."""
         integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
-        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition())
         before, their_catalog = fields.all(ours), fields.all(theirs)
         (other, named) = integrations.all(ours)
         received: list[object] = []
@@ -314,26 +306,19 @@ class EspNameCases(ConcurrentLoad):
             yield naming({catalog[-1].id: _TIER})(found[-1], catalog)
             raise refusal
 
-        with pytest.raises(type(refusal)) as raised:
-            integrations.change_with_names(
-                ours,
-                lambda _: CatalogChanges.of(created=(a_definition("city"),)),
-                name,
-                author=AUTHOR,
-                at=LATER,
-            )
-        assert raised.value is refusal
+        with raises(refusal):
+            _create_with_names(integrations, ours, (a_definition("city"),), name)
         assert (fields.all(ours), records_of(history, ours)) == (before, recorded)
         assert integrations.get(ours, connected.id) == connected
 
     def test_no_name_changes_if_the_planner_of_fields_raises(
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
-        def plan(_: CatalogView) -> CatalogChanges[FieldDefinition]:
-            raise FieldNotFound
-
-        with pytest.raises(FieldNotFound):
-            integrations.change_with_names(ours, plan, must_not_be_called, author=AUTHOR, at=LATER)
+        refusal = FieldNotFound()
+        with raises(refusal):
+            integrations.change_with_names(
+                ours, raising(refusal), must_not_be_called, author=AUTHOR, at=LATER
+            )
 
     def test_equal_fields_and_names_keep_the_revision(
         self,
@@ -345,10 +330,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
         before = fields.all(ours)
-        names = naming_created({connected.id: _TIER})
-        integrations.change_with_names(
-            ours, lambda _: CatalogChanges(), names, author=AUTHOR, at=LATER
-        )
+        _create_with_names(integrations, ours, (), naming_created({connected.id: _TIER}))
         assert fields.all(ours) == before
 
     @pytest.mark.parametrize("created", [(), (a_definition(),)])
@@ -356,14 +338,9 @@ class EspNameCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, created: tuple[FieldDefinition, ...]
     ) -> None:
         for unknown in NEVER_ASSIGNED:
+            organization_id = OrganizationId(unknown)
             with pytest.raises(OrganizationNotFound):
-                integrations.change_with_names(
-                    OrganizationId(unknown),
-                    lambda _: CatalogChanges.of(created=created),
-                    must_not_be_called,
-                    author=AUTHOR,
-                    at=LATER,
-                )
+                _create_with_names(integrations, organization_id, created, must_not_be_called)
 
     def test_fields_and_names_of_one_change_fit_a_concurrent_change(
         self,
@@ -373,29 +350,22 @@ class EspNameCases(ConcurrentLoad):
         connected: Integration,
     ) -> None:
         """The other call sets the same name, before or after."""
-        city = add_field(fields, ours, a_definition("city"), author=AUTHOR)
-        other_call = ConcurrentCall(
-            lambda: integrations.change_names(
-                ours, connected.id, lambda found, all_: set_names(found, all_, {"city": _TIER})
-            ),
-            self.max_wait,
+        city = add_field(fields, ours, a_definition("city"))
+        other_call = self._other_call(
+            integrations.change_names,
+            ours,
+            connected.id,
+            partial(set_names, changes={"city": _TIER}),
         )
 
         def name(
             found: tuple[Integration, ...], catalog: tuple[RecipientField, ...]
         ) -> tuple[Integration, ...]:
-            other_call.start()
             return (set_names(found[-1], catalog, {"tier": _TIER}),)
 
-        outcome = attempt(
-            lambda: integrations.change_with_names(
-                ours,
-                lambda _: CatalogChanges.of(created=(a_definition("tier"),)),
-                name,
-                author=AUTHOR,
-                at=LATER,
-            )
-        )
+        tier = (a_definition("tier"),)
+        create = partial(_create_with_names, integrations, ours, tier, other_call.before(name))
+        outcome = attempt(create)
         results = sorted(type(each).__name__ for each in (outcome, other_call.result()))
         keys = [str(field.key) for field in fields.all(ours).fields]
         (named,) = integrations.get(ours, connected.id).names
@@ -411,7 +381,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         for refused in (set(LINES.values()), {"CITY", "AGE"}, {"CITY"}, set()):
             report = reporting(*(RefusedField(name, "It has no type.") for name in refused))
-            plan = integrations.sync(ours, connected.id, report, author=AUTHOR, at=LATER)
+            plan = run_sync(integrations, connected, report)
             assert plan.integration.refused_names == refused
             expected = evolve(connected, last_synced_at=LATER, refused_names=refused)
             assert exact(integrations.get(ours, connected.id)) == exact(expected)
@@ -425,7 +395,7 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
         refused = RefusedField("CITY", "It has no type.")
-        integrations.sync(ours, connected.id, reporting(refused), author=AUTHOR, at=LATER)
+        run_sync(integrations, connected, reporting(refused))
         integrations.rename(ours, connected.id, "Other")
         named = integrations.change_names(ours, connected.id, naming({tier.id: _OTHER_TIER}))
         assert named == integrations.get(ours, connected.id)
@@ -446,11 +416,11 @@ class EspNameCases(ConcurrentLoad):
         tier: RecipientField,
     ) -> None:
         before = fields.all(ours)
-        plan = integrations.sync(ours, connected.id, reporting(at=NOW), author=AUTHOR, at=LATER)
+        plan = run_sync(integrations, connected, reporting(at=NOW))
         assert [change.field.field for change in plan.name_changes] == [tier]
         synced = fields.all(ours)
         assert_only_revision_increased(before, synced)
-        integrations.sync(ours, connected.id, reporting(at=LATER), author=AUTHOR, at=LATER)
+        run_sync(integrations, connected, reporting(at=LATER))
         assert fields.all(ours) == synced
         assert integrations.get(ours, connected.id).last_synced_at == LATER
 
@@ -464,9 +434,9 @@ class EspNameCases(ConcurrentLoad):
         tier: RecipientField,
     ) -> None:
         named = integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
-        delete_field(fields, ours, tier.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, tier.id)
         assert integrations.get(ours, connected.id) == named
-        restore_field(fields, ours, tier.id, restoring(), author=AUTHOR)
+        restore_field(fields, ours, tier.id)
         catalog, (_, found) = integrations.read_catalog(ours)
         assert [field.id for field in catalog.fields] == [tier.id]
         assert found == named
@@ -476,15 +446,15 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         first, second = (integrations.add(ours, an_integration_draft()) for _ in range(2))
         report = reporting(an_esp_field("TIER"), at=NOW)
-        integrations.sync(ours, first.id, report, author=AUTHOR, at=LATER)
+        run_sync(integrations, first, report)
         (field,) = fields.all(ours).fields
         named = integrations.change_names(ours, second.id, naming({field.id: _OTHER_TIER}))
-        integrations.sync(ours, first.id, reporting(), author=AUTHOR, at=LATER)
+        run_sync(integrations, first, reporting())
 
         def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
             return plan_restorations(found, catalog, [field], at=LATER)
 
-        integrations.sync(ours, first.id, planner, author=AUTHOR, at=LATER)
+        run_sync(integrations, first, planner)
         assert fields.all(ours).fields[0].id == field.id
         assert integrations.get(ours, second.id) == named
 
@@ -496,7 +466,7 @@ class EspNameCases(ConcurrentLoad):
         tier: RecipientField,
     ) -> None:
         integrations.change_names(ours, connected.id, naming({tier.id: _TIER}))
-        integrations.delete(ours, connected.id, permit_integration, author=AUTHOR, at=LATER)
+        delete_integration(integrations, connected)
         added = integrations.add(ours, an_integration_draft())
         assert (dict(added.names), added.refused_names) == ({}, frozenset())
         assert integrations.get(ours, added.id) == added
@@ -522,26 +492,12 @@ class EspNameCases(ConcurrentLoad):
         connected: Integration,
         tier: RecipientField,
     ) -> None:
-        city = add_field(fields, ours, a_definition("city"), author=AUTHOR)
-        other_call = ConcurrentCall(
-            lambda: integrations.change_names(
-                ours,
-                connected.id,
-                lambda found, catalog: set_names(found, catalog, {"city": _TIER}),
-            ),
-            self.max_wait,
-        )
-
-        def planner(found: Integration, catalog: tuple[RecipientField, ...]) -> Integration:
-            other_call.start()
-            return set_names(found, catalog, {"tier": _TIER})
-
-        outcomes = (
-            attempt(lambda: integrations.change_names(ours, connected.id, planner)),
-            other_call.result(),
-        )
-        assert sorted(type(each).__name__ for each in outcomes) == ["Integration", "InvalidNames"]
-        assert any(isinstance(each, InvalidNames) for each in outcomes)
+        city = add_field(fields, ours, a_definition("city"))
+        change = partial(integrations.change_names, ours, connected.id)
+        other_call = self._other_call(change, partial(set_names, changes={"city": _TIER}))
+        planner = other_call.before(partial(set_names, changes={"tier": _TIER}))
+        outcomes = attempt(partial(change, planner)), other_call.result()
+        assert_one_succeeded(outcomes, Integration, InvalidNames)
         (name,) = integrations.get(ours, connected.id).names.items()
         assert name in {(tier.id, _TIER), (city.id, _TIER)}
 
@@ -553,20 +509,11 @@ class EspNameCases(ConcurrentLoad):
         connected: Integration,
         tier: RecipientField,
     ) -> None:
-        other_call = ConcurrentCall(
-            partial(integrations.change_names, ours, connected.id, naming({tier.id: _TIER})),
-            self.max_wait,
-        )
-
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
-            plan = reporting(an_esp_field("CITY"))(found, catalog, others)
-            other_call.start()
-            return plan
-
+        names = naming({tier.id: _TIER})
+        other_call = self._other_call(integrations.change_names, ours, connected.id, names)
         before = fields.all(ours)
-        integrations.sync(ours, connected.id, planner, author=AUTHOR, at=LATER)
+        planner = other_call.after(reporting(an_esp_field("CITY")))
+        run_sync(integrations, connected, planner)
         assert isinstance(other_call.result(), Integration)
         expected = evolve(connected, names={tier.id: _TIER}, last_synced_at=LATER)
         assert integrations.get(ours, connected.id) == expected
@@ -582,36 +529,35 @@ class EspNameCases(ConcurrentLoad):
     ) -> None:
         """A single writer records each state with its revision."""
         states: dict[int, tuple[Catalog, tuple[Integration, ...]]] = {}
-        done: list[bool] = []
 
         def keep() -> None:
             state = integrations.read_catalog(ours)
             assert states.setdefault(state[0].revision, state) == state
 
         def write() -> None:
-            try:
+            keep()
+            for number in range(self.rounds // 5):
+                name = SetName(f"T{number}")
+                integrations.change_names(ours, connected.id, naming({tier.id: name}))
                 keep()
-                for number in range(self.rounds // 5):
-                    name = SetName(f"T{number}")
-                    integrations.change_names(ours, connected.id, naming({tier.id: name}))
-                    keep()
-                    update_field(fields, ours, tier.id, renaming(name.name), author=AUTHOR)
-                    keep()
-                    report: tuple[EspField, ...] = (an_esp_field("CITY", label=name.name),)
-                    integrations.sync(
-                        ours, connected.id, reporting(*report, at=LATER), author=AUTHOR, at=LATER
-                    )
-                    keep()
-            finally:
-                done.append(True)
+                update_field(fields, ours, tier.id, renaming(name.name))
+                keep()
+                run_sync(integrations, connected, reporting(an_esp_field(label=name.name)))
+                keep()
 
-        def read() -> list[tuple[Catalog, tuple[Integration, ...]]]:
-            seen = [integrations.read_catalog(ours)]
-            while not done:
-                seen.append(integrations.read_catalog(ours))
-            return seen
+        read = partial(integrations.read_catalog, ours)
+        for state in chain.from_iterable(read_during(write, read, self.threads // 2)):
+            assert states[state[0].revision] == state
 
-        _, *readers = race(write, *[read] * (self.threads // 2))
-        for seen in readers:
-            for state in seen:
-                assert states[state[0].revision] == state
+
+def _create_with_names(
+    integrations: IntegrationRepository,
+    organization_id: OrganizationId,
+    created: tuple[FieldDefinition, ...],
+    planner: NamesPlanner,
+) -> CatalogChanges[RecipientField]:
+    """Create fields, and change names together with them."""
+    changes = CatalogChanges.of(created=created)
+    return integrations.change_with_names(
+        organization_id, lambda _: changes, planner, author=AUTHOR, at=LATER
+    )

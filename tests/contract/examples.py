@@ -13,6 +13,9 @@ from attrs import evolve
 from recipient_fields.application import (
     AdministratorRepository,
     HistoryRepository,
+    IntegrationCheck,
+    IntegrationRepository,
+    KeySuccession,
     NamePlanner,
     NamesPlanner,
     SyncPlanner,
@@ -214,26 +217,38 @@ def grant(
     )
 
 
-def an_invitation_draft(email: EmailAddress, **members: Any) -> InvitationDraft:
+def a_digest() -> bytes:
+    """Return the digest of a new token."""
+    return SecretToken.generate().digest
+
+
+def an_invitation_draft(email: EmailAddress | str, **members: Any) -> InvitationDraft:
     """Return a draft of an invitation with a new digest; `members` are those of InvitationDraft."""
-    usual = {"role": Role.ADMIN, "created_at": NOW, "expires_at": LATER}
-    usual |= {"digest": SecretToken.generate().digest}
-    return InvitationDraft(email=email, **{**usual, **members})
+    address = EmailAddress(email) if isinstance(email, str) else email
+    usual = {"role": Role.ADMIN, "created_at": NOW, "expires_at": LATER, "digest": a_digest()}
+    return InvitationDraft(email=address, **{**usual, **members})
 
 
-def a_link(administrator: Administrator, token: SecretToken, **members: Any) -> Link:
+def a_link(administrator: Administrator, **members: Any) -> Link:
     """Return a link that sets a password; `members` are those of Link."""
-    usual = {"purpose": LinkPurpose.SET_PASSWORD, "expires_at": LATER}
-    usual |= {"administrator_id": administrator.id, "digest": token.digest}
-    return Link(**{**usual, **members})
+    usual = {"purpose": LinkPurpose.SET_PASSWORD, "expires_at": LATER, "digest": a_digest()}
+    return Link(**{**usual, "administrator_id": administrator.id, **members})
+
+
+def store_link(
+    administrators: AdministratorRepository, administrator: Administrator, **members: Any
+) -> Link:
+    """Store and return a link that sets a password; `members` are those of Link."""
+    link = a_link(administrator, **members)
+    administrators.add_link(link)
+    return link
 
 
 def set_password_hash(
     administrators: AdministratorRepository, administrator: Administrator, password_hash: str
 ) -> Administrator:
     """Store the hash, and return the administrator with it."""
-    link = a_link(administrator, SecretToken.generate())
-    administrators.add_link(link)
+    link = store_link(administrators, administrator)
     return administrators.redeem_link(link.digest, link.purpose, NOW, password_hash)
 
 
@@ -325,6 +340,29 @@ def permit(_: RecipientField) -> None:
 
 def permit_integration(_: tuple[RecipientField, ...]) -> None:
     """Permit the deletion of any integration."""
+
+
+def rotation(plain: PlainKey | None = None) -> KeySuccession:
+    """Return a rotation to this key, by default to a random one, without a grace period."""
+    return lambda key: key.rotated(plain or PlainKey.generate(), at=LATER, grace=timedelta())
+
+
+def run_sync(
+    integrations: IntegrationRepository, integration: Integration, planner: SyncPlanner
+) -> SyncPlan:
+    """Make a sync run of the integration with this planner."""
+    owner = integration.organization_id
+    return integrations.sync(owner, integration.id, planner, author=AUTHOR, at=LATER)
+
+
+def delete_integration(
+    integrations: IntegrationRepository,
+    integration: Integration,
+    check: IntegrationCheck = permit_integration,
+) -> tuple[RecipientField, ...]:
+    """Delete the integration with its fields, unless `check` raises."""
+    owner = integration.organization_id
+    return integrations.delete(owner, integration.id, check, author=AUTHOR, at=LATER)
 
 
 def permit_organization(_: OrganizationContents) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from recipient_fields.application import FieldCreator, FieldRepository
 from recipient_fields.domain import (
@@ -23,10 +23,12 @@ from recipient_fields.domain import (
     require_addable,
 )
 
-from .examples import LATER, NOW, FieldChange
+from .examples import AUTHOR, LATER, NOW, FieldChange, permit, restoring
 
 FieldCheck: TypeAlias = Callable[[RecipientField], None]
 """Raise if the field may not be deleted."""
+
+_RESTORATION: Final = restoring()
 
 
 def add_field(
@@ -36,7 +38,7 @@ def add_field(
     *,
     limit: int | None = None,
     size_limit: int | None = None,
-    author: Author,
+    author: Author = AUTHOR,
 ) -> RecipientField:
     """Create a field, as the service does: with `create` if the storage has it."""
     if isinstance(fields, FieldCreator):
@@ -55,7 +57,7 @@ def add_with_plan(
     *,
     limit: int | None = None,
     size_limit: int | None = None,
-    author: Author,
+    author: Author = AUTHOR,
 ) -> RecipientField:
     """Create a field with `change`."""
     applied = fields.change(
@@ -73,7 +75,7 @@ def update_field(
     reference: FieldReference,
     change: FieldChange,
     *,
-    author: Author,
+    author: Author = AUTHOR,
     at: datetime = NOW,
 ) -> RecipientField:
     """Store the result of `change`, unless it is equal to the stored field, and return it.
@@ -97,10 +99,10 @@ def delete_field(
     fields: FieldRepository,
     organization_id: OrganizationId,
     reference: FieldReference,
-    check: FieldCheck,
+    check: FieldCheck = permit,
     *,
-    author: Author,
-    at: datetime,
+    author: Author = AUTHOR,
+    at: datetime = LATER,
 ) -> None:
     """Delete a field, unless `check` raises.
 
@@ -119,10 +121,10 @@ def restore_field(
     fields: FieldRepository,
     organization_id: OrganizationId,
     field_id: FieldId,
-    restoration: FieldChange,
+    restoration: FieldChange = _RESTORATION,
     *,
     limit: int | None = None,
-    author: Author,
+    author: Author = AUTHOR,
     at: datetime = LATER,
 ) -> RecipientField:
     """Store the result of `restoration`, and return it.

@@ -26,12 +26,11 @@ from .examples import (
     a_definition,
     an_esp_field,
     an_integration_draft,
-    permit,
-    permit_integration,
+    delete_integration,
     permit_organization,
     renaming,
     reporting,
-    restoring,
+    run_sync,
 )
 from .field_changes import add_field, delete_field, restore_field, update_field
 
@@ -45,8 +44,8 @@ _CITY: Final = FieldKey("city")
 
 def _restore(storage: Storage, ours: OrganizationId) -> None:
     city = storage.fields.get(ours, _CITY)
-    delete_field(storage.fields, ours, city.id, permit, author=AUTHOR, at=LATER)
-    restore_field(storage.fields, ours, city.id, restoring(), author=AUTHOR)
+    delete_field(storage.fields, ours, city.id)
+    restore_field(storage.fields, ours, city.id)
 
 
 def _apply(storage: Storage, ours: OrganizationId) -> None:
@@ -65,30 +64,24 @@ def _apply(storage: Storage, ours: OrganizationId) -> None:
 def _delete_integration(storage: IntegrationStorage, ours: OrganizationId) -> None:
     integration = storage.integrations.add(ours, an_integration_draft())
     planner = reporting(an_esp_field("TOWN"), an_esp_field("STREET"))
-    storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
-    storage.integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
+    run_sync(storage.integrations, integration, planner)
+    delete_integration(storage.integrations, integration)
 
 
 def _delete_other_organization(storage: Storage, _: OrganizationId) -> None:
     theirs = storage.organizations.add("Theirs", NOW)
-    add_field(storage.fields, theirs.id, a_definition(), author=AUTHOR)
+    add_field(storage.fields, theirs.id, a_definition())
     storage.organizations.delete(theirs.id, permit_organization)
 
 
 CHANGES: Final[dict[str, StorageChange]] = {
     "no change": lambda *_: None,
-    "an addition": lambda storage, ours: add_field(
-        storage.fields, ours, a_definition("street"), author=AUTHOR
-    ),
+    "an addition": lambda storage, ours: add_field(storage.fields, ours, a_definition("street")),
     "an addition by an administrator": lambda storage, ours: add_field(
-        storage.fields, ours, a_definition("street", by=ADMINISTRATOR), author=AUTHOR
+        storage.fields, ours, a_definition("street", by=ADMINISTRATOR)
     ),
-    "an update": lambda storage, ours: update_field(
-        storage.fields, ours, _CITY, renaming("Town"), author=AUTHOR
-    ),
-    "a deletion": lambda storage, ours: delete_field(
-        storage.fields, ours, _CITY, permit, author=AUTHOR, at=LATER
-    ),
+    "an update": lambda storage, ours: update_field(storage.fields, ours, _CITY, renaming("Town")),
+    "a deletion": lambda storage, ours: delete_field(storage.fields, ours, _CITY),
     "several changes at once": _apply,
     "the deletion of another organization": _delete_other_organization,
 }
@@ -141,13 +134,13 @@ def _assert_exact_limit(
     change: Callable[[S, OrganizationId], object],
 ) -> None:
     for key in ("city", "age"):
-        add_field(fields, ours, a_definition(key), author=AUTHOR)
-    add_field(fields, ours, a_definition("zip", by=ADMINISTRATOR), author=AUTHOR)
+        add_field(fields, ours, a_definition(key))
+    add_field(fields, ours, a_definition("zip", by=ADMINISTRATOR))
     change(storage, ours)
     for channel in (API, ADMINISTRATOR):
         sources = [field.origin.source for field in fields.all(ours).fields]
         count = sources.count(channel.source)
         added = a_definition(f"by_{channel.source.value}", by=channel)
         with pytest.raises(FieldLimitReached):
-            add_field(fields, ours, added, limit=count, author=AUTHOR)
-        add_field(fields, ours, added, limit=count + 1, author=AUTHOR)
+            add_field(fields, ours, added, limit=count)
+        add_field(fields, ours, added, limit=count + 1)

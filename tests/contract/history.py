@@ -51,8 +51,9 @@ from recipient_fields.domain import (
     epoch_milliseconds,
     sync_channel,
 )
+from recipient_fields.domain.integrations import Integration
 
-from .assertions import assert_published_page, exact, retry_slow_call
+from .assertions import assert_published_page, exact, recording, retry_slow_call
 from .concurrency import ConcurrentLoad, race
 from .examples import (
     ALLOWED_VALUES,
@@ -67,13 +68,14 @@ from .examples import (
     a_definition,
     an_esp_field,
     an_integration_draft,
-    permit,
+    delete_integration,
     permit_integration,
     permit_organization,
     records_of,
     renaming,
     reporting,
-    restoring,
+    run_sync,
+    unchanged,
 )
 from .field_changes import add_field, delete_field, restore_field, update_field
 from .revisions import NO_CHANGES
@@ -171,21 +173,16 @@ def replay(records: Iterable[HistoryRecord]) -> tuple[RecipientField, ...]:
     return tuple(fields[field_id] for field_id in sorted(fields))
 
 
-def forbid(_: RecipientField) -> RecipientField:
-    """Forbid the restoration."""
-    raise OperationForbidden("not this one")
-
-
 class HistoryCases:
     """Cases for the records of changes."""
 
     def test_each_operation_is_recorded_with_the_field_before_and_after(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        created = add_field(fields, ours, a_definition(), author=AUTHOR)
-        updated = update_field(fields, ours, created.id, renaming("Town"), author=AUTHOR)
-        delete_field(fields, ours, created.key, permit, author=AUTHOR, at=LATER)
-        restored = restore_field(fields, ours, created.id, restoring(), author=AUTHOR)
+        created = add_field(fields, ours, a_definition())
+        updated = update_field(fields, ours, created.id, renaming("Town"))
+        delete_field(fields, ours, created.key)
+        restored = restore_field(fields, ours, created.id)
         assert [(r.operation.value, r.before, r.after) for r in records_of(history, ours)] == [
             ("created", None, created),
             ("updated", created, updated),
@@ -202,7 +199,7 @@ class HistoryCases:
     ) -> None:
         for key in ("city", "town", "age"):
             for organization_id in (ours, theirs):
-                add_field(fields, organization_id, a_definition(key), author=AUTHOR)
+                add_field(fields, organization_id, a_definition(key))
         for organization_id in (ours, theirs):
             records = records_of(history, organization_id)
             assert [(r.organization_id, r.sequence, r.key) for r in records] == [
@@ -221,8 +218,8 @@ class HistoryCases:
     ) -> None:
         field = add_field(fields, ours, a_definition(), author=author)
         update_field(fields, ours, field.id, renaming("Town"), author=author)
-        delete_field(fields, ours, field.id, permit, author=author, at=LATER)
-        restore_field(fields, ours, field.id, restoring(), author=author)
+        delete_field(fields, ours, field.id, author=author)
+        restore_field(fields, ours, field.id, author=author)
         for record in records_of(history, ours):
             assert exact(record.author) == exact(author)
         _assert_published(history, ours)
@@ -230,7 +227,7 @@ class HistoryCases:
     def test_a_record_is_not_earlier_than_its_field(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition())
         later = evolve(field, name=FieldName("Town"), version=2, updated_at=LATER)
         updates = CatalogChanges.of(updated=(Change(RecordedOperation.UPDATED, field, later),))
         fields.change(ours, lambda _: updates, author=AUTHOR, at=NOW)
@@ -249,20 +246,15 @@ class HistoryCases:
         ours: OrganizationId,
         definition: FieldDefinition,
     ) -> None:
-        field = add_field(fields, ours, definition, author=AUTHOR)
+        field = add_field(fields, ours, definition)
         (record,) = records_of(history, ours)
         assert exact(record.after) == exact(field)
         assert record.occurred_at == definition.created_at
         _assert_published(history, ours)
-        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=field.updated_at)
-        received: list[RecipientField] = []
-
-        def restoration(deleted: RecipientField) -> RecipientField:
-            received.append(deleted)
-            return deleted
-
-        restored = restore_field(fields, ours, field.id, restoration, author=AUTHOR)
-        assert exact(received[-1]) == exact(restored) == exact(field)
+        delete_field(fields, ours, field.id, at=field.updated_at)
+        received: list[tuple[object, ...]] = []
+        restored = restore_field(fields, ours, field.id, recording(received, unchanged))
+        assert exact(received[-1]) == exact((restored,)) == exact((field,))
         assert exact(fields.get(ours, field.id)) == exact(field)
 
     @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
@@ -273,12 +265,12 @@ class HistoryCases:
         ours: OrganizationId,
         call: Callable[[FieldRepository, OrganizationId], object],
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         before = records_of(history, ours)
         with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
             call(fields, ours)
         assert records_of(history, ours) == before
-        add_field(fields, ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("town"))
         assert records_of(history, ours)[-1].sequence == 2
 
     def test_each_change_occurs_later_than_the_last_one_even_if_the_clock_is_behind(
@@ -287,8 +279,8 @@ class HistoryCases:
         times = [LATER, LATER, NOW, LATER + 2 * MILLISECOND, LATER + timedelta(days=1)]
         for number, at in enumerate(times):
             definition = evolve(a_definition(f"field_{number}"), created_at=at)
-            assert add_field(fields, ours, definition, author=AUTHOR).created_at == at
-        delete_field(fields, ours, FieldKey("field_0"), permit, author=AUTHOR, at=NOW)
+            assert add_field(fields, ours, definition).created_at == at
+        delete_field(fields, ours, FieldKey("field_0"), at=NOW)
         passed = [r.occurred_at - LATER for r in records_of(history, ours)]
         day = timedelta(days=1)
         milliseconds = [n * MILLISECOND for n in range(4)]
@@ -303,7 +295,7 @@ class HistoryCases:
         theirs: OrganizationId,
     ) -> None:
         for organization_id in (ours, theirs):
-            add_field(fields, organization_id, a_definition(), author=AUTHOR)
+            add_field(fields, organization_id, a_definition())
         organizations.delete(ours, permit_organization)
         for read in READS.values():
             with pytest.raises(OrganizationNotFound):
@@ -318,7 +310,7 @@ class HistoryCases:
         ours: OrganizationId,
         read: HistoryCall,
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         for never_assigned in NEVER_ASSIGNED:
             with pytest.raises(OrganizationNotFound):
                 read(history, OrganizationId(never_assigned))
@@ -340,17 +332,17 @@ class HistoryCases:
     ) -> None:
         for organization_id in (ours, theirs):
             city, town, _ = (
-                add_field(fields, organization_id, a_definition(key, by=by), author=AUTHOR)
+                add_field(fields, organization_id, a_definition(key, by=by))
                 for key, by in (
                     ("city", API),
                     ("town", ADMINISTRATOR),
                     ("age", sync_channel(IntegrationId(1))),
                 )
             )
-            update_field(fields, organization_id, city.id, renaming("Big city"), author=AUTHOR)
+            update_field(fields, organization_id, city.id, renaming("Big city"))
             for field in (city, town):
-                delete_field(fields, organization_id, field.id, permit, author=AUTHOR, at=LATER)
-            restore_field(fields, organization_id, town.id, restoring(), author=AUTHOR)
+                delete_field(fields, organization_id, field.id)
+            restore_field(fields, organization_id, town.id)
         records = records_of(history, ours)
         assert len(records) == 7
         for each in (query, query.of_field(city.id), query.of_field(records[0].field_id)):
@@ -409,7 +401,7 @@ class SyncHistoryCases:
         integration = integrations.add(ours, an_integration_draft())
         planner = reporting(an_esp_field("CITY"), an_esp_field("AGE"), at=NOW)
         integrations.sync(ours, integration.id, planner, author=AUTHOR, at=NOW)
-        add_field(fields, ours, a_definition("zip"), author=AUTHOR)
+        add_field(fields, ours, a_definition("zip"))
         author = Author(ADMINISTRATOR, id=3, name="dana@acme.example")
         deleted = integrations.delete(
             ours, integration.id, permit_integration, author=author, at=LATER
@@ -424,8 +416,8 @@ class SyncHistoryCases:
         self, history: HistoryRepository, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        integrations.sync(ours, integration.id, reporting(), author=AUTHOR, at=LATER)
-        integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
+        run_sync(integrations, integration, reporting())
+        delete_integration(integrations, integration)
         assert records_of(history, ours) == ()
 
 
@@ -441,45 +433,25 @@ class PastCatalogCases:
         theirs: OrganizationId,
     ) -> None:
         """With a sync and the deletion of an integration, if the storage has integrations."""
-        sync: tuple[Callable[[], object], ...] = ()
-        deletion: tuple[Callable[[], object], ...] = ()
+        sync: list[Callable[[], object]] = []
+        deletion: list[Callable[[], object]] = []
         if isinstance(storage, IntegrationStorage):
             integration = storage.integrations.add(ours, an_integration_draft())
             report = reporting(an_esp_field("A"), an_esp_field("B"))
-            next_day = LATER + timedelta(days=1)
-            sync = (
-                partial(
-                    storage.integrations.sync,
-                    ours,
-                    integration.id,
-                    report,
-                    author=AUTHOR,
-                    at=LATER,
-                ),
-            )
-            deletion = (
-                partial(
-                    storage.integrations.delete,
-                    ours,
-                    integration.id,
-                    permit_integration,
-                    author=AUTHOR,
-                    at=next_day,
-                ),
-            )
+            sync.append(partial(run_sync, storage.integrations, integration, report))
+            delete = partial(storage.integrations.delete, ours, integration.id, permit_integration)
+            deletion.append(partial(delete, author=AUTHOR, at=LATER + timedelta(days=1)))
         city = a_definition("city")
         calls: tuple[Callable[[], object], ...] = (
-            lambda: add_field(fields, ours, city, author=AUTHOR),
-            lambda: add_field(fields, theirs, city, author=AUTHOR),
-            lambda: add_field(fields, ours, a_definition("town", by=ADMINISTRATOR), author=AUTHOR),
-            lambda: update_field(fields, ours, city.key, renaming("City 2"), author=AUTHOR),
+            lambda: add_field(fields, ours, city),
+            lambda: add_field(fields, theirs, city),
+            lambda: add_field(fields, ours, a_definition("town", by=ADMINISTRATOR)),
+            lambda: update_field(fields, ours, city.key, renaming("City 2")),
             *sync,
-            lambda: delete_field(fields, ours, city.key, permit, author=AUTHOR, at=LATER),
-            lambda: add_field(fields, ours, city, author=AUTHOR),
-            lambda: delete_field(fields, ours, city.key, permit, author=AUTHOR, at=LATER),
-            lambda: restore_field(
-                fields, ours, fields_by_key[city.key], restoring(), author=AUTHOR
-            ),
+            lambda: delete_field(fields, ours, city.key),
+            lambda: add_field(fields, ours, city),
+            lambda: delete_field(fields, ours, city.key),
+            lambda: restore_field(fields, ours, fields_by_key[city.key]),
             *deletion,
         )
         read: dict[datetime, tuple[RecipientField, ...]] = {}
@@ -506,13 +478,13 @@ class PastCatalogCases:
         ours: OrganizationId,
         theirs: OrganizationId,
     ) -> None:
-        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition())
         for at in (*INSTANTS, LATER):
             with pytest.raises(BeforeHistory):
                 history.catalog_at(ours, at)
             with pytest.raises(BeforeHistory):
                 history.select_at(ours, at, FieldQuery(limit=1))
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         with pytest.raises(BeforeHistory):
             history.catalog_at(ours, NOW - MILLISECOND)
         for at in (NOW, INSTANTS[-1]):
@@ -529,7 +501,7 @@ class PastCatalogCases:
             at = NOW + number * MILLISECOND
             definition = evolve(a_definition(f"field_{number}"), created_at=at)
             for organization_id in (ours, theirs):
-                add_field(fields, organization_id, definition, author=AUTHOR)
+                add_field(fields, organization_id, definition)
         catalog, records = fields.all(ours), records_of(history, ours)
         assert history.prune(ours, NOW) == 0
         assert history.prune(ours, NOW + 2 * MILLISECOND) == 2
@@ -540,9 +512,9 @@ class PastCatalogCases:
     def test_the_numbers_and_times_of_pruned_records_are_not_assigned_again(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         assert history.prune(ours, LATER) == 1
-        add_field(fields, ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("town"))
         (record,) = records_of(history, ours)
         assert (record.sequence, record.occurred_at) == (2, NOW + MILLISECOND)
 
@@ -550,13 +522,13 @@ class PastCatalogCases:
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
         for key in ("city", "town"):
-            add_field(fields, ours, a_definition(key), author=AUTHOR)
+            add_field(fields, ours, a_definition(key))
         for number, key in enumerate(("city", "town", "age")):
             at = LATER + number * MILLISECOND
             if key != "age":
-                delete_field(fields, ours, FieldKey(key), permit, author=AUTHOR, at=at)
+                delete_field(fields, ours, FieldKey(key), at=at)
             else:
-                add_field(fields, ours, evolve(a_definition(key), created_at=at), author=AUTHOR)
+                add_field(fields, ours, evolve(a_definition(key), created_at=at))
         before = history.catalog_at(ours, LATER)
         assert [field.key for field in before.fields] == ["town"]
         assert history.prune(ours, LATER) == 2
@@ -567,7 +539,7 @@ class PastCatalogCases:
     def test_there_is_no_past_catalog_without_records(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         assert history.prune(ours, LATER) == 1
         with pytest.raises(BeforeHistory):
             history.catalog_at(ours, LATER)
@@ -596,18 +568,11 @@ class FollowerCases(ConcurrentLoad):
             finally:
                 working[writer].set()
 
-        def sync(integrations: IntegrationRepository, integration_id: IntegrationId) -> None:
+        def sync(integrations: IntegrationRepository, integration: Integration) -> None:
             try:
                 for number in range(self.rounds // 4):
                     report = [an_esp_field("CITY", label=f"{number}"), an_esp_field(f"N{number}")]
-                    retry_slow_call(
-                        integrations.sync,
-                        ours,
-                        integration_id,
-                        reporting(*report),
-                        author=AUTHOR,
-                        at=LATER,
-                    )
+                    retry_slow_call(run_sync, integrations, integration, reporting(*report))
             finally:
                 working[7].set()
 
@@ -626,7 +591,7 @@ class FollowerCases(ConcurrentLoad):
         writers = [partial(write, writer) for writer in range(8)]
         if isinstance(storage, IntegrationStorage):
             integration = storage.integrations.add(ours, an_integration_draft())
-            writers[7] = partial(sync, storage.integrations, integration.id)
+            writers[7] = partial(sync, storage.integrations, integration)
         *written, one, other = race(*writers, partial(follow, 3), partial(follow, 1_000))
         assert written == [None] * 8
         assert one == other
@@ -640,10 +605,10 @@ def _change_four_times(
     fields: FieldRepository, organization_id: OrganizationId, key: FieldKey
 ) -> None:
     """Create, update, delete and restore a field."""
-    field = retry_slow_call(add_field, fields, organization_id, a_definition(key), author=AUTHOR)
-    retry_slow_call(update_field, fields, organization_id, key, renaming("Town"), author=AUTHOR)
-    retry_slow_call(delete_field, fields, organization_id, key, permit, author=AUTHOR, at=LATER)
-    retry_slow_call(restore_field, fields, organization_id, field.id, restoring(), author=AUTHOR)
+    field = retry_slow_call(add_field, fields, organization_id, a_definition(key))
+    retry_slow_call(update_field, fields, organization_id, key, renaming("Town"))
+    retry_slow_call(delete_field, fields, organization_id, key)
+    retry_slow_call(restore_field, fields, organization_id, field.id)
 
 
 def _assert_published(history: HistoryRepository, organization_id: OrganizationId) -> None:

@@ -48,7 +48,6 @@ from .examples import (
     NOW,
     a_definition,
     changing,
-    permit,
     permit_organization,
     records_of,
     renaming,
@@ -100,11 +99,11 @@ class HistorySizeCases:
         theirs: OrganizationId,
     ) -> None:
         sizes = [history.size(ours).bytes]
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition())
         sizes.append(history.size(ours).bytes)
-        update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
+        update_field(fields, ours, field.id, renaming("Town"))
         sizes.append(history.size(ours).bytes)
-        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, field.id)
         sizes.append(history.size(ours).bytes)
         grown = [after - before for before, after in pairwise(sizes)]
         assert all(200 < each < MAX_SMALL for each in grown)
@@ -114,23 +113,23 @@ class HistorySizeCases:
     def test_a_large_value_counts_once_regardless_of_the_number_of_records(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, large_definition(), author=AUTHOR)
+        field = add_field(fields, ours, large_definition())
         first = history.size(ours).bytes
         assert first > LARGE
         for _ in range(3):
-            update_field(fields, ours, field.id, toggled, author=AUTHOR)
-        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
-        add_field(fields, ours, large_definition(), author=AUTHOR)
+            update_field(fields, ours, field.id, toggled)
+        delete_field(fields, ours, field.id)
+        add_field(fields, ours, large_definition())
         assert history.size(ours).bytes - first < 5 * MAX_SMALL
 
     def test_large_values_are_read_as_they_were_stored(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, large_definition(), author=AUTHOR)
-        off = update_field(fields, ours, field.id, toggled, author=AUTHOR)
+        field = add_field(fields, ours, large_definition())
+        off = update_field(fields, ours, field.id, toggled)
         other = changing(allowed_values=large_values("y").values)
-        changed = update_field(fields, ours, field.id, other, author=AUTHOR)
-        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        changed = update_field(fields, ours, field.id, other)
+        delete_field(fields, ours, field.id)
         records = records_of(history, ours)
         assert exact([each.before for each in records]) == exact([None, field, off, changed])
         assert exact([each.after for each in records]) == exact([field, off, changed, None])
@@ -162,7 +161,7 @@ class HistorySizeCases:
     ) -> None:
         sizes = [0]
         for number in range(6):
-            add_field(fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
+            add_field(fields, ours, a_definition(f"field_{number}"))
             sizes.append(history.size(ours).bytes)
         records, total = records_of(history, ours), sizes[-1]
         assert history.prune_to_size(ours, total) == 0
@@ -178,10 +177,10 @@ class HistorySizeCases:
     def test_a_removal_keeps_the_large_values_that_later_records_use(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId, by: str
     ) -> None:
-        field = add_field(fields, ours, large_definition(), author=AUTHOR)
-        update_field(fields, ours, field.id, toggled, author=AUTHOR, at=LATER)
+        field = add_field(fields, ours, large_definition())
+        update_field(fields, ours, field.id, toggled, at=LATER)
         other = changing(allowed_values=large_values("y").values)
-        update_field(fields, ours, field.id, other, author=AUTHOR, at=LATER)
+        update_field(fields, ours, field.id, other, at=LATER)
         records, size = records_of(history, ours), history.size(ours).bytes
         for removed, records_left in enumerate((records[1:], records[2:], ()), start=1):
             if by == "size":
@@ -199,10 +198,10 @@ class HistorySizeCases:
     def test_a_value_can_be_stored_again_after_its_removal(
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
-        field = add_field(fields, ours, large_definition(), author=AUTHOR)
+        field = add_field(fields, ours, large_definition())
         size = history.size(ours).bytes
         assert history.prune_to_size(ours, 0) == 1
-        changed = update_field(fields, ours, field.id, toggled, author=AUTHOR)
+        changed = update_field(fields, ours, field.id, toggled)
         (record,) = records_of(history, ours)
         assert exact((record.before, record.after)) == exact((field, changed))
         assert size <= history.size(ours).bytes < size + MAX_SMALL
@@ -216,7 +215,7 @@ class HistorySizeCases:
         theirs: OrganizationId,
     ) -> None:
         for organization_id in (ours, theirs):
-            add_field(fields, organization_id, large_definition(), author=AUTHOR)
+            add_field(fields, organization_id, large_definition())
         organizations.delete(ours, permit_organization)
         (record,) = records_of(history, theirs)
         assert exact(record.after) == exact(fields.all(theirs).fields[0])
@@ -232,7 +231,7 @@ class RemovedRecordsCases:
         for number in range(4):
             at = NOW + number * MILLISECOND
             definition = evolve(a_definition(f"field_{number}"), created_at=at)
-            add_field(fields, ours, definition, author=AUTHOR)
+            add_field(fields, ours, definition)
         assert history.prune(ours, NOW + 2 * MILLISECOND) == 2
         return records_of(history, ours)
 
@@ -264,7 +263,7 @@ class RemovedRecordsCases:
         with pytest.raises(BeforeHistory):
             history.select(ours, HistoryQuery(after=3))
         assert history.select(ours, HistoryQuery(after=4)).records == ()
-        add_field(fields, ours, a_definition("town"), author=AUTHOR)
+        add_field(fields, ours, a_definition("town"))
         with pytest.raises(BeforeHistory):
             history.select(ours, HistoryQuery(after=3))
         (record,) = history.select(ours, HistoryQuery(after=4)).records
@@ -274,7 +273,7 @@ class RemovedRecordsCases:
         self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
         assert history.select(ours, HistoryQuery(after=0)).records == ()
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         assert len(history.select(ours, HistoryQuery(after=0)).records) == 1
 
     def test_a_plan_sees_how_many_records_were_removed(
@@ -284,7 +283,7 @@ class RemovedRecordsCases:
         ours: OrganizationId,
         theirs: OrganizationId,
     ) -> None:
-        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition())
         self.removed(fields, history, ours)
         seen: list[int] = []
 
@@ -304,8 +303,8 @@ class RemovedRecordsCases:
         ours: OrganizationId,
         theirs: OrganizationId,
     ) -> None:
-        field = add_field(fields, ours, large_definition(), author=AUTHOR)
-        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        field = add_field(fields, ours, large_definition())
+        delete_field(fields, ours, field.id)
 
         def restore(organization_id: OrganizationId, field_id: FieldId) -> None:
             fields.change(
@@ -317,7 +316,7 @@ class RemovedRecordsCases:
 
         assert history.prune_to_size(ours, history.size(ours).bytes - 1) == 1
         restore(ours, field.id)
-        delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        delete_field(fields, ours, field.id)
         history.prune_to_size(ours, 0)
         with pytest.raises(HistoryRemoved):
             restore(ours, field.id)
@@ -333,22 +332,19 @@ class PruningCases:
     """The number of changes that each writer makes."""
 
     def test_concurrent_changes_and_removals_keep_the_size_and_all_values_that_are_used(
-        self,
-        fields: FieldRepository,
-        history: HistoryRepository,
-        ours: OrganizationId,
+        self, fields: FieldRepository, history: HistoryRepository, ours: OrganizationId
     ) -> None:
         working = [Event() for _ in range(3)]
 
         def write(writer: int) -> None:
             key = FieldKey(f"field_{writer}")
             try:
-                add = partial(add_field, fields, ours, large_definition(key, "same"), author=AUTHOR)
+                add = partial(add_field, fields, ours, large_definition(key, "same"))
                 retry_slow_call(add)
                 for number in range(self.pruned_changes):
                     values = large_values(f"{writer} {number}").values
                     change = changing(allowed_values=values) if number % 5 == 4 else toggled
-                    retry_slow_call(update_field, fields, ours, key, change, author=AUTHOR)
+                    retry_slow_call(update_field, fields, ours, key, change)
             finally:
                 working[writer].set()
 
@@ -386,7 +382,7 @@ class PruningCases:
         assert history.size(ours).bytes > 0
         assert history.prune_to_size(ours, 0) == len(left)
         assert history.size(ours).bytes == 0
-        field = add_field(fields, ours, large_definition("last"), author=AUTHOR)
+        field = add_field(fields, ours, large_definition("last"))
         (record,) = records_of(history, ours)
         assert (record.sequence, exact(record.after)) == (total + 1, exact(field))
         assert record.occurred_at - NOW < timedelta(hours=2)

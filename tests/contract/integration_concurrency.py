@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
 from functools import partial
-from threading import Event
-from typing import TypeAlias
+from itertools import chain
+from typing import Any, TypeAlias
 
 import pytest
 from attrs import evolve
@@ -25,8 +24,6 @@ from recipient_fields.domain import (
     Catalog,
     FieldQuery,
     FieldReference,
-    FoundKey,
-    KeyGrant,
     KeyTaken,
     OrganizationContents,
     OrganizationId,
@@ -47,22 +44,24 @@ from .concurrency import (
     ConcurrentLoad,
     assert_deleted_with,
     assert_not_kept,
+    assert_one_succeeded,
     increment,
     race,
+    read_during,
 )
 from .examples import (
-    AUTHOR,
     LATER,
     NOW,
     a_definition,
     a_grant,
     an_esp_field,
     an_integration_draft,
-    permit,
-    permit_integration,
+    delete_integration,
     permit_organization,
     renaming,
     reporting,
+    rotation,
+    run_sync,
 )
 from .field_changes import add_field, delete_field, update_field
 from .organizations import assert_gone
@@ -79,9 +78,7 @@ Addition: TypeAlias = Callable[[IntegrationStorage, ApiKey], object]
 ADDITIONS: dict[str, Addition] = {
     "api_keys.add": lambda storage, key: storage.api_keys.add(a_grant(key.organization_id)),
     "api_keys.rotate": lambda storage, key: storage.api_keys.rotate(
-        key.organization_id,
-        key.id,
-        lambda found: found.rotated(PlainKey.generate(), at=LATER, grace=timedelta()),
+        key.organization_id, key.id, rotation()
     ),
     "integrations.add": lambda storage, key: storage.integrations.add(
         key.organization_id, an_integration_draft()
@@ -97,15 +94,8 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-        other_call = ConcurrentCall(
-            partial(api_keys.record_use, ours, key.id, LATER), self.max_wait
-        )
-
-        def change(found: ApiKey) -> ApiKey:
-            other_call.start()
-            return found.revoked(LATER)
-
-        api_keys.update(ours, key.id, change)
+        other_call = self._other_call(api_keys.record_use, ours, key.id, LATER)
+        api_keys.update(ours, key.id, other_call.before(lambda found: found.revoked(LATER)))
         assert other_call.result() is None
         assert_found(api_keys, evolve(key, last_used_at=LATER, revoked_at=LATER))
 
@@ -114,42 +104,28 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
     ) -> None:
         """A single writer records every key with its revision."""
         key = api_keys.add(a_grant(ours))
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
-        states = {api_keys.find(key.digest)}
-        done = Event()
+        field = add_field(fields, ours, a_definition())
+        find = partial(api_keys.find, key.digest)
+        states = {find()}
 
         def write() -> None:
-            try:
-                for number in range(self.rounds // 2):
-                    api_keys.record_use(ours, key.id, NOW + number * MILLISECOND)
-                    states.add(api_keys.find(key.digest))
-                    update_field(fields, ours, field.id, renaming(f"City {number}"), author=AUTHOR)
-                    states.add(api_keys.find(key.digest))
-            finally:
-                done.set()
+            for number in range(self.rounds // 2):
+                api_keys.record_use(ours, key.id, NOW + number * MILLISECOND)
+                states.add(find())
+                update_field(fields, ours, field.id, renaming(f"City {number}"))
+                states.add(find())
 
-        def read() -> set[FoundKey | None]:
-            seen = {api_keys.find(key.digest)}
-            while not done.is_set():
-                seen.add(api_keys.find(key.digest))
-            return seen
-
-        _, *readers = race(write, *[read] * (self.threads // 2))
-        for seen in readers:
-            assert seen <= states
+        for seen in read_during(write, find, self.threads // 2):
+            assert set(seen) <= states
 
     def test_exactly_one_concurrent_rotation_of_a_key_succeeds(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
     ) -> None:
         key = api_keys.add(a_grant(ours))
-
-        def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            return found.rotated(PlainKey.generate(), at=LATER, grace=timedelta())
-
-        outcomes = race(*[partial(api_keys.rotate, ours, key.id, succession)] * self.threads)
-        (pair,) = (outcome for outcome in outcomes if isinstance(outcome, tuple))
+        rotate = partial(api_keys.rotate, ours, key.id, rotation())
+        outcomes = race(*[rotate] * self.threads)
+        pair = assert_one_succeeded(outcomes, tuple, ApiKeyNotActive)
         assert set(api_keys.all(ours)) == set(pair)
-        assert [type(outcome) for outcome in outcomes].count(ApiKeyNotActive) == self.threads - 1
 
     def test_concurrent_uses_keep_the_latest_use_and_the_revocation(
         self, api_keys: ApiKeyRepository, ours: OrganizationId
@@ -169,13 +145,8 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
     ) -> None:
         key = storage.api_keys.add(a_grant(ours))
         plain = PlainKey.generate()
-        deletion = partial(storage.organizations.delete, ours, permit_organization)
-        other_call = ConcurrentCall(deletion, self.max_wait)
-
-        def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
-            other_call.start()
-            return found.rotated(plain, at=LATER, grace=timedelta())
-
+        other_call = self._other_call(storage.organizations.delete, ours, permit_organization)
+        succession = other_call.before(rotation(plain))
         rotated = attempt(lambda: storage.api_keys.rotate(ours, key.id, succession))
         assert isinstance(rotated, tuple | ApiKeyNotFound | OrganizationNotFound)
         assert isinstance(other_call.result(), OrganizationContents)
@@ -188,37 +159,31 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         """The calls and the runs compete for the same keys."""
         one, other = (integrations.add(ours, an_integration_draft()) for _ in range(2))
         rounds = self.rounds // 4
-        counter = add_field(fields, ours, a_definition("counter", name="0"), author=AUTHOR)
+        counter = add_field(fields, ours, a_definition("counter", name="0"))
 
         def sync(integration: Integration) -> None:
             for number in range(rounds):
                 report = reporting(*REPORTS[number % 2])
-                retry_slow_call(
-                    integrations.sync, ours, integration.id, report, author=AUTHOR, at=LATER
-                )
+                retry_slow_call(run_sync, integrations, integration, report)
 
         def create() -> list[FieldReference]:
             kept: list[FieldReference] = []
             for number in range(rounds):
                 try:
                     field = retry_slow_call(
-                        add_field, fields, ours, a_definition(f"city_{number % 20}"), author=AUTHOR
+                        add_field, fields, ours, a_definition(f"city_{number % 20}")
                     )
                 except KeyTaken:
                     continue
                 if number % 2:
-                    retry_slow_call(
-                        delete_field, fields, ours, field.id, permit, author=AUTHOR, at=LATER
-                    )
+                    retry_slow_call(delete_field, fields, ours, field.id)
                 else:
                     kept.append(field.id)
             return kept
 
         def count_up() -> None:
             for _ in range(rounds):
-                retry_slow_call(
-                    update_field, fields, ours, counter.id, increment("name"), author=AUTHOR
-                )
+                retry_slow_call(update_field, fields, ours, counter.id, increment("name"))
 
         outcomes = race(partial(sync, one), partial(sync, other), create, create, count_up)
         assert [outcomes[index] for index in (0, 1, 4)] == [None, None, None]
@@ -229,9 +194,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         assert fields.get(ours, counter.id).name == str(rounds)
         assert len({field.key for field in stored}) == len(stored)
         for integration in (one, other):
-            plan = integrations.sync(
-                ours, integration.id, reporting(*REPORTS[(rounds - 1) % 2]), author=AUTHOR, at=LATER
-            )
+            plan = run_sync(integrations, integration, reporting(*REPORTS[(rounds - 1) % 2]))
             rejected = [each.name for each in plan.refused]
             expected = [
                 (each.name, str(each.label))
@@ -248,12 +211,7 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         def sync(first: int) -> list[SyncPlan]:
             return [
                 retry_slow_call(
-                    integrations.sync,
-                    ours,
-                    integration.id,
-                    reporting(*REPORTS[number % 2]),
-                    author=AUTHOR,
-                    at=LATER,
+                    run_sync, integrations, integration, reporting(*REPORTS[number % 2])
                 )
                 for number in range(first, first + self.rounds // 10)
             ]
@@ -272,42 +230,27 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         """A single writer records every catalog: each revision has exactly one."""
         integration = integrations.add(ours, an_integration_draft())
         written = [fields.all(ours)]
-        done = Event()
 
-        def write() -> list[Catalog]:
-            try:
-                for number in range(self.rounds // 4):
-                    integrations.sync(
-                        ours,
-                        integration.id,
-                        reporting(*REPORTS[number % 2]),
-                        author=AUTHOR,
-                        at=LATER,
-                    )
-                    written.append(fields.all(ours))
-                integrations.delete(
-                    ours, integration.id, permit_integration, author=AUTHOR, at=LATER
-                )
+        def write() -> None:
+            for number in range(self.rounds // 4):
+                run_sync(integrations, integration, reporting(*REPORTS[number % 2]))
                 written.append(fields.all(ours))
-            finally:
-                done.set()
-            return written
+            delete_integration(integrations, integration)
+            written.append(fields.all(ours))
 
         def read() -> list[Catalog]:
-            seen = [fields.all(ours)]
-            while not done.is_set():
-                seen.append(fields.all(ours))
-                page = fields.select(ours, FieldQuery())
-                assert page.total == len(page.fields)
-                seen.append(Catalog(ours, page.revision, page.fields))
-            return seen
+            catalog, page = fields.all(ours), fields.select(ours, FieldQuery())
+            assert page.total == len(page.fields)
+            return [catalog, Catalog(ours, page.revision, page.fields)]
 
-        by_revision = None
-        for seen in race(write, *[read] * (self.threads // 2)):
-            by_revision = by_revision or {catalog.revision: catalog for catalog in written}
-            revisions = [catalog.revision for catalog in seen]
+        all_seen = read_during(write, read, self.threads // 2)
+        all_seen.append([written])
+        by_revision = {catalog.revision: catalog for catalog in written}
+        for seen in all_seen:
+            catalogs = [*chain.from_iterable(seen)]
+            revisions = [catalog.revision for catalog in catalogs]
             assert revisions == sorted(revisions)
-            for catalog in seen:
+            for catalog in catalogs:
                 assert is_one_report(names_of(catalog.fields, integration))
                 assert set(catalog.fields) == set(by_revision[catalog.revision].fields)
 
@@ -315,18 +258,9 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        other_call = ConcurrentCall(
-            partial(add_field, fields, ours, a_definition("city"), author=AUTHOR), self.max_wait
-        )
-
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
-            plan = reporting(an_esp_field("CITY"))(found, catalog, others)
-            other_call.start()
-            return plan
-
-        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
+        other_call = self._other_call(add_field, fields, ours, a_definition("city"))
+        planner = other_call.after(reporting(an_esp_field("CITY")))
+        run_sync(integrations, integration, planner)
         outcome = other_call.result()
         stored = fields.all(ours).fields
         assert names_of(stored, integration) == [("CITY", "CITY")]
@@ -338,22 +272,11 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        run = partial(
-            integrations.sync,
-            ours,
-            integration.id,
-            reporting(an_esp_field("CITY")),
-            author=AUTHOR,
-            at=LATER,
-        )
-        other_call = ConcurrentCall(run, self.max_wait)
+        report = reporting(an_esp_field("CITY"))
+        other_call = self._other_call(run_sync, integrations, integration, report)
         checked: list[tuple[RecipientField, ...]] = []
-
-        def check(found: tuple[RecipientField, ...]) -> None:
-            other_call.start()
-            checked.append(found)
-
-        removed = integrations.delete(ours, integration.id, check, author=AUTHOR, at=LATER)
+        check = other_call.before(checked.append)
+        removed = delete_integration(integrations, integration, check)
         assert removed == checked[-1]
         assert type(other_call.result()) in {SyncPlan, IntegrationNotFound}
         assert bool(removed) is isinstance(other_call.result(), SyncPlan)
@@ -364,20 +287,9 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        deletion = partial(
-            integrations.delete, ours, integration.id, permit_integration, author=AUTHOR, at=LATER
-        )
-        other_call = ConcurrentCall(deletion, self.max_wait)
-
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
-            other_call.start()
-            return reporting(an_esp_field("CITY"))(found, catalog, others)
-
-        synced = attempt(
-            lambda: integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
-        )
+        other_call = self._other_call(delete_integration, integrations, integration)
+        planner = other_call.before(reporting(an_esp_field("CITY")))
+        synced = attempt(lambda: run_sync(integrations, integration, planner))
         assert type(synced) in {SyncPlan, IntegrationNotFound}
         assert isinstance(other_call.result(), tuple)
         assert fields.all(ours).fields == ()
@@ -387,16 +299,8 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        rename = partial(integrations.rename, ours, integration.id, "Other")
-        other_call = ConcurrentCall(rename, self.max_wait)
-
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
-            other_call.start()
-            return reporting()(found, catalog, others)
-
-        integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
+        other_call = self._other_call(integrations.rename, ours, integration.id, "Other")
+        run_sync(integrations, integration, other_call.before(reporting()))
         assert isinstance(other_call.result(), Integration)
         expected = evolve(integration, name="Other", last_synced_at=LATER)
         assert integrations.get(ours, integration.id) == expected
@@ -408,20 +312,14 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         overtaking: list[ConcurrentCall] = []
         planned: list[SyncPlan] = []
 
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
+        def planner(*arguments: Any) -> SyncPlan:
             definition = a_definition(f"town_{len(overtaking)}")
-            overtaking.append(
-                ConcurrentCall(
-                    partial(add_field, fields, ours, definition, author=AUTHOR), self.max_wait
-                )
-            )
+            overtaking.append(self._other_call(add_field, fields, ours, definition))
             overtaking[-1].start()
-            planned.append(reporting(an_esp_field("CITY"))(found, catalog, others))
+            planned.append(reporting(an_esp_field("CITY"))(*arguments))
             return planned[-1]
 
-        plan = integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
+        plan = run_sync(integrations, integration, planner)
         assert plan is planned[-1]
         added = [each.result() for each in overtaking]
         stored = fields.all(ours).fields
@@ -432,20 +330,9 @@ class IntegrationConcurrencyCases(ConcurrentLoad):
         self, storage: IntegrationStorage, ours: OrganizationId
     ) -> None:
         integration = storage.integrations.add(ours, an_integration_draft())
-        deletion = partial(storage.organizations.delete, ours, permit_organization)
-        other_call = ConcurrentCall(deletion, self.max_wait)
-
-        def planner(
-            found: Integration, catalog: tuple[RecipientField, ...], others: tuple[Integration, ...]
-        ) -> SyncPlan:
-            other_call.start()
-            return reporting(an_esp_field("CITY"))(found, catalog, others)
-
-        synced = attempt(
-            lambda: storage.integrations.sync(
-                ours, integration.id, planner, author=AUTHOR, at=LATER
-            )
-        )
+        other_call = self._other_call(storage.organizations.delete, ours, permit_organization)
+        planner = other_call.before(reporting(an_esp_field("CITY")))
+        synced = attempt(lambda: run_sync(storage.integrations, integration, planner))
         assert isinstance(synced, SyncPlan | IntegrationNotFound | OrganizationNotFound)
         assert isinstance(other_call.result(), OrganizationContents)
         assert_gone(storage, ours)

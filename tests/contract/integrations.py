@@ -22,12 +22,11 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import BUILT_IN, Esp
 from recipient_fields.domain.integrations import (
     Integration,
-    IntegrationDraft,
     IntegrationNotFound,
     InvalidIntegration,
 )
 
-from .assertions import exact
+from .assertions import exact, raises, raising
 from .examples import (
     AUTHOR,
     INSTANTS,
@@ -37,9 +36,11 @@ from .examples import (
     a_definition,
     an_esp_field,
     an_integration_draft,
+    delete_integration,
+    in_pairs,
     must_not_be_called,
-    permit_integration,
     reporting,
+    run_sync,
 )
 from .field_changes import add_field
 from .fields import REFUSALS
@@ -47,20 +48,14 @@ from .fields import REFUSALS
 Call: TypeAlias = Callable[[IntegrationRepository, OrganizationId, IntegrationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda repository, organization, integration_id: repository.get(
-        organization, integration_id
+    "get": lambda each, ours, which: each.get(ours, which),
+    "rename": lambda each, ours, which: each.rename(ours, which, ""),
+    "change_names": lambda each, ours, which: each.change_names(ours, which, must_not_be_called),
+    "delete": lambda each, ours, which: each.delete(
+        ours, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
-    "rename": lambda repository, organization, integration_id: repository.rename(
-        organization, integration_id, ""
-    ),
-    "change_names": lambda repository, organization, integration_id: repository.change_names(
-        organization, integration_id, must_not_be_called
-    ),
-    "delete": lambda repository, organization, integration_id: repository.delete(
-        organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
-    ),
-    "sync": lambda repository, organization, integration_id: repository.sync(
-        organization, integration_id, must_not_be_called, author=AUTHOR, at=LATER
+    "sync": lambda each, ours, which: each.sync(
+        ours, which, must_not_be_called, author=AUTHOR, at=LATER
     ),
 }
 """Every method with the ids of an organization and of an integration."""
@@ -77,12 +72,10 @@ class IntegrationCases:
         return integrations.add(ours, an_integration_draft())
 
     @pytest.fixture
-    def synced(
-        self, integrations: IntegrationRepository, ours: OrganizationId, integration: Integration
-    ) -> Integration:
+    def synced(self, integrations: IntegrationRepository, integration: Integration) -> Integration:
         """Return an integration of our organization, with two fields."""
         report = reporting(an_esp_field("CITY"), an_esp_field("AGE"))
-        return integrations.sync(ours, integration.id, report, author=AUTHOR, at=LATER).integration
+        return run_sync(integrations, integration, report).integration
 
     @pytest.fixture
     def their_integration(
@@ -90,28 +83,24 @@ class IntegrationCases:
     ) -> Integration:
         """Return an integration of the other organization, with one field."""
         added = integrations.add(theirs, an_integration_draft())
-        return integrations.sync(
-            theirs, added.id, reporting(an_esp_field()), author=AUTHOR, at=LATER
-        ).integration
+        return run_sync(integrations, added, reporting(an_esp_field())).integration
 
-    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_names_of_integrations_are_stored_unchanged(
-        self, integrations: IntegrationRepository, ours: OrganizationId, name: str
+    @in_pairs(esp=BUILT_IN.esps, name=LINES, at=INSTANTS)
+    def test_an_integration_is_stored_unchanged_and_with_its_times_to_the_millisecond(
+        self,
+        integrations: IntegrationRepository,
+        ours: OrganizationId,
+        esp: Esp,
+        name: str,
+        at: datetime,
     ) -> None:
-        assert_stored_unchanged(integrations, ours, an_integration_draft(name=name))
-
-    @pytest.mark.parametrize("esp", BUILT_IN.esps)
-    def test_every_esp_is_stored_unchanged(
-        self, integrations: IntegrationRepository, ours: OrganizationId, esp: Esp
-    ) -> None:
-        assert_stored_unchanged(integrations, ours, an_integration_draft(esp))
-
-    @pytest.mark.parametrize("at", INSTANTS)
-    def test_times_of_integrations_are_stored_to_the_millisecond(
-        self, integrations: IntegrationRepository, ours: OrganizationId, at: datetime
-    ) -> None:
-        added = assert_stored_unchanged(integrations, ours, an_integration_draft(created_at=at))
-        integrations.sync(ours, added.id, reporting(at=at), author=AUTHOR, at=LATER)
+        draft = an_integration_draft(esp, name=name, created_at=at)
+        added = integrations.add(ours, draft)
+        expected = draft.with_id(added.id, ours)
+        assert exact(added) == exact(expected)
+        assert exact(integrations.get(ours, added.id)) == exact(expected)
+        assert exact(integrations.all(ours)) == (exact(expected),)
+        run_sync(integrations, added, reporting(at=at))
         expected = evolve(added, last_synced_at=at)
         assert exact(integrations.get(ours, added.id)) == exact(expected)
         assert exact(integrations.all(ours)) == (exact(expected),)
@@ -129,9 +118,7 @@ class IntegrationCases:
             integrations.add(ours, an_integration_draft(name=name)) for name in names
         )
         first = integrations.rename(ours, first.id, "First")
-        second = integrations.sync(
-            ours, second.id, reporting(), author=AUTHOR, at=LATER
-        ).integration
+        second = run_sync(integrations, second, reporting()).integration
         assert integrations.all(ours) == (first, second, third)
         assert first.id < second.id < third.id
 
@@ -150,7 +137,7 @@ class IntegrationCases:
         self, integrations: IntegrationRepository, ours: OrganizationId
     ) -> None:
         deleted = integrations.add(ours, an_integration_draft())
-        integrations.delete(ours, deleted.id, permit_integration, author=AUTHOR, at=LATER)
+        delete_integration(integrations, deleted)
         assert integrations.add(ours, an_integration_draft()).id > deleted.id
 
     def test_a_new_integration_increases_only_the_revision_of_the_catalog(
@@ -160,7 +147,7 @@ class IntegrationCases:
         ours: OrganizationId,
         theirs: OrganizationId,
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         before, their_catalog = fields.all(ours), fields.all(theirs)
         integrations.add(ours, an_integration_draft())
         assert_only_revision_increased(before, fields.all(ours))
@@ -194,25 +181,12 @@ class IntegrationCases:
             assert integrations.all(each.organization_id) == (each,)
 
     @by_id
-    @pytest.mark.usefixtures("integration")
     def test_an_id_that_was_never_assigned_has_no_integration(
-        self,
-        integrations: IntegrationRepository,
-        ours: OrganizationId,
-        call: Call,
+        self, integrations: IntegrationRepository, integration: Integration, call: Call
     ) -> None:
         for never_assigned in NEVER_ASSIGNED:
             with pytest.raises(IntegrationNotFound):
-                call(integrations, ours, IntegrationId(never_assigned))
-
-    @by_id
-    def test_an_unknown_organization_has_no_integration_of_any_id(
-        self,
-        integrations: IntegrationRepository,
-        integration: Integration,
-        call: Call,
-    ) -> None:
-        for never_assigned in NEVER_ASSIGNED:
+                call(integrations, integration.organization_id, IntegrationId(never_assigned))
             with pytest.raises(IntegrationNotFound):
                 call(integrations, OrganizationId(never_assigned), integration.id)
 
@@ -242,8 +216,8 @@ class IntegrationCases:
         other = integrations.add(ours, an_integration_draft())
         integrations.add(ours, an_integration_draft())
         report = reporting(an_esp_field("ZIP"))
-        integrations.sync(ours, other.id, report, author=AUTHOR, at=LATER)
-        add_field(fields, ours, a_definition("of_no_integration"), author=AUTHOR)
+        run_sync(integrations, other, report)
+        add_field(fields, ours, a_definition("of_no_integration"))
         assert integrations.count_fields(ours) == {synced.id: 2, other.id: 1}
         assert integrations.count_fields(theirs) == {their_integration.id: 1}
 
@@ -295,25 +269,15 @@ class IntegrationCases:
         theirs = their_integration.organization_id
         their_catalog = fields.all(theirs)
         other = integrations.add(ours, an_integration_draft())
-        other = integrations.sync(
-            ours, other.id, reporting(an_esp_field()), author=AUTHOR, at=LATER
-        ).integration
+        other = run_sync(integrations, other, reporting(an_esp_field())).integration
         for key, channel in (("town", API), ("zip", ADMINISTRATOR)):
-            add_field(fields, ours, a_definition(key, by=channel), author=AUTHOR)
-        integrations.sync(
-            ours,
-            synced.id,
-            reporting(*map(an_esp_field, ("ZIP_CODE", "CITY", "AGE"))),
-            author=AUTHOR,
-            at=LATER,
-        )
+            add_field(fields, ours, a_definition(key, by=channel))
+        run_sync(integrations, synced, reporting(*map(an_esp_field, ("ZIP_CODE", "CITY", "AGE"))))
         before = fields.all(ours)
         deleted = tuple(f for f in before.fields if synced.channel.owns(f.origin))
         assert len(deleted) == 3
         received: list[tuple[RecipientField, ...]] = []
-        assert exact(
-            integrations.delete(ours, synced.id, received.append, author=AUTHOR, at=LATER)
-        ) == exact(deleted)
+        assert exact(delete_integration(integrations, synced, received.append)) == exact(deleted)
         assert set(map(exact, received)) == {exact(deleted)}
         assert integrations.all(ours) == (other,)
         after = fields.all(ours)
@@ -329,12 +293,9 @@ class IntegrationCases:
         ours: OrganizationId,
         integration: Integration,
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         before = fields.all(ours)
-        assert (
-            integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
-            == ()
-        )
+        assert delete_integration(integrations, integration) == ()
         assert integrations.all(ours) == ()
         assert_only_revision_increased(before, fields.all(ours))
 
@@ -349,18 +310,11 @@ class IntegrationCases:
     ) -> None:
         before = fields.all(ours)
 
-        def check(_: tuple[RecipientField, ...]) -> None:
-            raise refusal
-
-        with pytest.raises(type(refusal)) as raised:
-            integrations.delete(ours, synced.id, check, author=AUTHOR, at=LATER)
-        assert raised.value is refusal
+        with raises(refusal):
+            delete_integration(integrations, synced, raising(refusal))
         assert integrations.all(ours) == (synced,)
         assert fields.all(ours) == before
-        assert (
-            integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
-            == before.fields
-        )
+        assert delete_integration(integrations, synced) == before.fields
 
     @by_id
     def test_a_deleted_integration_is_not_found(
@@ -370,7 +324,7 @@ class IntegrationCases:
         synced: Integration,
         call: Call,
     ) -> None:
-        integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
+        delete_integration(integrations, synced)
         with pytest.raises(IntegrationNotFound):
             call(integrations, ours, synced.id)
         assert integrations.all(ours) == ()
@@ -382,21 +336,9 @@ class IntegrationCases:
         ours: OrganizationId,
         synced: Integration,
     ) -> None:
-        deleted = integrations.delete(ours, synced.id, permit_integration, author=AUTHOR, at=LATER)
-        added = add_field(fields, ours, a_definition(deleted[0].key), author=AUTHOR)
+        deleted = delete_integration(integrations, synced)
+        added = add_field(fields, ours, a_definition(deleted[0].key))
         assert added.id > max(field.id for field in deleted)
-
-
-def assert_stored_unchanged(
-    integrations: IntegrationRepository, organization_id: OrganizationId, draft: IntegrationDraft
-) -> Integration:
-    """Assert that the added integration equals its draft, read by id and in the list."""
-    added = integrations.add(organization_id, draft)
-    expected = exact(draft.with_id(added.id, organization_id))
-    assert exact(added) == expected
-    assert exact(integrations.get(organization_id, added.id)) == expected
-    assert exact(integrations.all(organization_id)) == (expected,)
-    return added
 
 
 def assert_only_revision_increased(before: Catalog, after: Catalog) -> None:

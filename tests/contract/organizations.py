@@ -26,26 +26,26 @@ from recipient_fields.domain import (
     OrganizationContents,
     OrganizationId,
     OrganizationNotFound,
-    SecretToken,
 )
 
-from .assertions import exact
+from .assertions import exact, raises, raising
 from .examples import (
-    AUTHOR,
     INSTANTS,
-    LATER,
     LINES,
     NEVER_ASSIGNED,
     NOW,
     a_definition,
+    a_digest,
     a_grant,
     an_esp_field,
     an_integration_draft,
     an_invitation_draft,
     grant,
+    in_pairs,
     must_not_be_called,
     permit_organization,
     reporting,
+    run_sync,
 )
 from .field_changes import add_field
 from .fields import REFUSALS
@@ -54,11 +54,9 @@ Call: TypeAlias = Callable[[OrganizationRepository, OrganizationId], object]
 Read: TypeAlias = Callable[[OrganizationId], object]
 
 BY_ID: dict[str, Call] = {
-    "get": lambda repository, organization_id: repository.get(organization_id),
-    "rename": lambda repository, organization_id: repository.rename(organization_id, "Other"),
-    "delete": lambda repository, organization_id: repository.delete(
-        organization_id, must_not_be_called
-    ),
+    "get": lambda each, ours: each.get(ours),
+    "rename": lambda each, ours: each.rename(ours, "Other"),
+    "delete": lambda each, ours: each.delete(ours, must_not_be_called),
 }
 """Every method that takes an organization's id."""
 
@@ -72,7 +70,7 @@ class OrganizationCases:
     def full(self, storage: Storage, ours: OrganizationId) -> OrganizationContents:
         """Return the contents of our organization: rows of each kind, and a synced field."""
         for key in ("city", "town"):
-            add_field(storage.fields, ours, a_definition(key), author=AUTHOR)
+            add_field(storage.fields, ours, a_definition(key))
         full = OrganizationContents(fields=2, api_keys=0, integrations=0, administrators=0)
         if isinstance(storage, IntegrationStorage):
             for _ in range(2):
@@ -80,9 +78,8 @@ class OrganizationCases:
                 storage.integrations.add(ours, an_integration_draft())
             revoked = storage.api_keys.all(ours)[0].id
             storage.api_keys.update(ours, revoked, lambda key: key.revoked(NOW))
-            synced = storage.integrations.all(ours)[0].id
-            report = reporting(an_esp_field("ZIP"))
-            storage.integrations.sync(ours, synced, report, author=AUTHOR, at=LATER)
+            synced = storage.integrations.all(ours)[0]
+            run_sync(storage.integrations, synced, reporting(an_esp_field("ZIP")))
             full = evolve(full, fields=3, api_keys=2, integrations=2)
         if isinstance(storage, ConsoleStorage):
             for name in ("dana", "eve"):
@@ -92,22 +89,19 @@ class OrganizationCases:
             full = evolve(full, administrators=2)
         return full
 
-    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_organization_names_are_stored_unchanged(
-        self, organizations: OrganizationRepository, name: str
+    @in_pairs(name=LINES, created_at=INSTANTS)
+    def test_an_organization_is_stored_unchanged_with_an_empty_catalog_at_its_first_revision(
+        self,
+        organizations: OrganizationRepository,
+        fields: FieldRepository,
+        name: str,
+        created_at: datetime,
     ) -> None:
-        added = organizations.add(name, NOW)
-        expected = exact(Organization(id=added.id, name=name, created_at=NOW))
+        added = organizations.add(name, created_at)
+        expected = exact(Organization(id=added.id, name=name, created_at=created_at))
         assert exact(added) == expected
         assert expected in map(exact, organizations.all())
-
-    @pytest.mark.parametrize("created_at", INSTANTS)
-    def test_times_of_organizations_are_stored_to_the_millisecond(
-        self, organizations: OrganizationRepository, created_at: datetime
-    ) -> None:
-        added = organizations.add("ACME", created_at)
-        assert added.created_at == created_at
-        assert exact(added) in map(exact, organizations.all())
+        assert fields.all(added.id) == Catalog(added.id, added.first_revision, ())
 
     def test_organizations_are_ordered_by_id(self, organizations: OrganizationRepository) -> None:
         before = organizations.all()
@@ -121,25 +115,6 @@ class OrganizationCases:
     ) -> None:
         one, other = (organizations.add("ACME", NOW) for _ in range(2))
         assert one.id != other.id
-
-    def test_an_invalid_name_is_rejected_and_stores_nothing(
-        self, organizations: OrganizationRepository
-    ) -> None:
-        before = organizations.all()
-        for name in ("", " ", "two\nlines", "x" * 256):
-            with pytest.raises(InvalidOrganization):
-                organizations.add(name, NOW)
-        assert organizations.all() == before
-
-    @pytest.mark.parametrize("created_at", INSTANTS)
-    def test_a_new_organization_has_an_empty_catalog_at_its_first_revision(
-        self,
-        organizations: OrganizationRepository,
-        fields: FieldRepository,
-        created_at: datetime,
-    ) -> None:
-        added = organizations.add("ACME", created_at)
-        assert fields.all(added.id) == Catalog(added.id, added.first_revision, ())
 
     def test_an_organization_is_found_by_its_id(
         self, organizations: OrganizationRepository, ours: OrganizationId, theirs: OrganizationId
@@ -168,7 +143,7 @@ class OrganizationCases:
         ours: OrganizationId,
         name: str,
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         catalog, before = fields.all(ours), {each.id: each for each in organizations.all()}
         expected = evolve(before[ours], name=name)
         assert exact(organizations.rename(ours, name)) == exact(expected)
@@ -176,11 +151,13 @@ class OrganizationCases:
         assert exact(organizations.all()) == exact(tuple(after.values()))
         assert fields.all(ours) == catalog
 
-    def test_a_rename_to_an_invalid_name_stores_nothing(
+    def test_an_invalid_name_is_rejected_and_stores_nothing(
         self, organizations: OrganizationRepository, ours: OrganizationId
     ) -> None:
         before = organizations.all()
         for name in ("", " ", "two\nlines", "x" * 256):
+            with pytest.raises(InvalidOrganization):
+                organizations.add(name, NOW)
             with pytest.raises(InvalidOrganization):
                 organizations.rename(ours, name)
             with pytest.raises(InvalidOrganization):
@@ -234,12 +211,8 @@ class OrganizationCases:
     ) -> None:
         before = everything_of(storage, ours)
 
-        def check(_: OrganizationContents) -> None:
-            raise refusal
-
-        with pytest.raises(type(refusal)) as raised:
-            storage.organizations.delete(ours, check)
-        assert raised.value is refusal
+        with raises(refusal):
+            storage.organizations.delete(ours, raising(refusal))
         assert everything_of(storage, ours) == before
         assert storage.organizations.delete(ours, permit_organization) == full
 
@@ -255,7 +228,7 @@ class OrganizationCases:
 
 def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[int, ...]:
     """Add a record of each kind to the organization, and return their ids."""
-    field = add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
+    field = add_field(storage.fields, organization_id, a_definition())
     ids: list[int] = [field.id]
     if isinstance(storage, IntegrationStorage):
         key = storage.api_keys.add(a_grant(organization_id))
@@ -266,7 +239,7 @@ def ids_of_new_rows(storage: Storage, organization_id: OrganizationId) -> tuple[
         email = EmailAddress(f"invited@{organization_id}.example")
         invitation = storage.administrators.invite(organization_id, an_invitation_draft(email))
         assert invitation is not None
-        session = storage.sessions.add(administrator, SecretToken.generate().digest, NOW, "")
+        session = storage.sessions.add(administrator, a_digest(), NOW, "")
         ids += administrator.id, invitation.id, session.id
     return tuple(ids)
 
@@ -284,7 +257,7 @@ def assert_gone(storage: Storage, organization_id: OrganizationId) -> None:
     with pytest.raises(FieldNotFound):
         storage.fields.get(organization_id, FieldKey("city"))
     with pytest.raises(OrganizationNotFound):
-        add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
+        add_field(storage.fields, organization_id, a_definition())
 
 
 def _reads(storage: Storage) -> Iterator[Read]:

@@ -42,6 +42,7 @@ from .examples import (
     LATER,
     NOW,
     a_definition,
+    a_digest,
     a_grant,
     a_link,
     an_esp_field,
@@ -50,13 +51,11 @@ from .examples import (
     grant,
     naming,
     naming_created,
-    permit,
     permit_change,
     permit_integration,
     permit_organization,
     renaming,
     reporting,
-    restoring,
     set_password_hash,
 )
 from .field_changes import add_field, delete_field, restore_field, update_field
@@ -80,8 +79,8 @@ _ADMINISTRATOR = Administrator(
     created_at=NOW,
     memberships=(Membership(_OURS, Role.ADMIN),),
 )
-_INVITATION = an_invitation_draft(EmailAddress("eve@acme.example"))
-_LINK = a_link(_ADMINISTRATOR, SecretToken("x" * 43))
+_INVITATION = an_invitation_draft("eve@acme.example")
+_LINK = a_link(_ADMINISTRATOR, digest=SecretToken("x" * 43).digest)
 
 READS: Final[dict[str, Call]] = {
     "check": lambda storage: storage.check(),
@@ -124,17 +123,13 @@ READS: Final[dict[str, Call]] = {
 
 WRITES: Final[dict[str, Call]] = {
     "fields.change creating": lambda storage: add_field(
-        storage.fields, _OURS, a_definition("town"), author=AUTHOR
+        storage.fields, _OURS, a_definition("town")
     ),
     "fields.change updating": lambda storage: update_field(
-        storage.fields, _OURS, _FIELD, renaming("Town"), author=AUTHOR
+        storage.fields, _OURS, _FIELD, renaming("Town")
     ),
-    "fields.change deleting": lambda storage: delete_field(
-        storage.fields, _OURS, _FIELD, permit, author=AUTHOR, at=LATER
-    ),
-    "fields.change restoring": lambda storage: restore_field(
-        storage.fields, _OURS, _DELETED_FIELD, restoring(), author=AUTHOR
-    ),
+    "fields.change deleting": lambda storage: delete_field(storage.fields, _OURS, _FIELD),
+    "fields.change restoring": lambda storage: restore_field(storage.fields, _OURS, _DELETED_FIELD),
     "fields.change at once": lambda storage: storage.fields.change(
         _OURS,
         lambda _: CatalogChanges.of(created=(a_definition("village"),)),
@@ -170,7 +165,7 @@ WRITES: Final[dict[str, Call]] = {
         _OURS, _INTEGRATION, permit_integration, author=AUTHOR, at=LATER
     ),
     "administrators.invite": lambda storage: storage.administrators.invite(
-        _OURS, an_invitation_draft(EmailAddress("alex@acme.example"))
+        _OURS, an_invitation_draft("alex@acme.example")
     ),
     "administrators.accept_invitation": lambda storage: storage.administrators.accept_invitation(
         _OURS, _INVITATION.digest, NOW, "hash"
@@ -221,9 +216,9 @@ CALLS: Final = {**READS, **WRITES}
 def fill_for_calls(storage: Storage) -> None:
     """Store the records of the calls in an empty storage, so that every write changes something."""
     storage.organizations.add("ACME", NOW)
-    add_field(storage.fields, _OURS, a_definition(), author=AUTHOR)
-    add_field(storage.fields, _OURS, a_definition("deleted"), author=AUTHOR)
-    delete_field(storage.fields, _OURS, _DELETED_FIELD, permit, author=AUTHOR, at=LATER)
+    add_field(storage.fields, _OURS, a_definition())
+    add_field(storage.fields, _OURS, a_definition("deleted"))
+    delete_field(storage.fields, _OURS, _DELETED_FIELD)
     if isinstance(storage, IntegrationStorage):
         storage.api_keys.add(a_grant(_OURS))
         storage.integrations.add(_OURS, an_integration_draft())
@@ -231,10 +226,10 @@ def fill_for_calls(storage: Storage) -> None:
         dana = grant(storage.administrators, _OURS, _EMAIL.text)
         dana = set_password_hash(storage.administrators, dana, "hash")
         storage.administrators.add_link(_LINK)
-        withdrawn = an_invitation_draft(EmailAddress("withdrawn@acme.example"))
+        withdrawn = an_invitation_draft("withdrawn@acme.example")
         storage.administrators.invite(_OURS, withdrawn)
         storage.administrators.invite(_OURS, _INVITATION)
-        storage.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        storage.sessions.add(dana, a_digest(), NOW, "")
         storage.sessions.use_form(_SESSION, _USED_FORM)
         storage.sessions.count_attempt(_DIGEST, NOW, limit=1_000, window=timedelta(minutes=1))
 

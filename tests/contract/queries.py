@@ -28,13 +28,10 @@ from recipient_fields.domain import (
 )
 
 from .examples import (
-    AUTHOR,
-    LATER,
     MIXED_DEFINITIONS,
     NEVER_ASSIGNED,
     NOW,
     a_definition,
-    permit,
     renaming,
 )
 from .field_changes import add_field, delete_field, update_field
@@ -109,8 +106,8 @@ class QueryCases:
     def mixed_fields(self, fields: FieldRepository, ours: OrganizationId) -> OrganizationId:
         """Return an organization with fields of every kind, some with equal names."""
         for definition in MIXED_DEFINITIONS:
-            add_field(fields, ours, definition, author=AUTHOR)
-        update_field(fields, ours, FieldKey("zip"), renaming("aa"), author=AUTHOR)
+            add_field(fields, ours, definition)
+        update_field(fields, ours, FieldKey("zip"), renaming("aa"))
         return ours
 
     @pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
@@ -167,9 +164,9 @@ class QueryCases:
             seen += page.fields
             if page.next is None:
                 break
-            add_field(fields, mixed_fields, a_definition(f"a{turn}", name=f"{turn}"), author=AUTHOR)
+            add_field(fields, mixed_fields, a_definition(f"a{turn}", name=f"{turn}"))
             deleted = page.fields[-1]
-            delete_field(fields, mixed_fields, deleted.id, permit, author=AUTHOR, at=LATER)
+            delete_field(fields, mixed_fields, deleted.id)
             stayed.discard(deleted.id)
             query = evolve(query, after=page.next)
         ids = [field.id for field in seen]
@@ -179,7 +176,7 @@ class QueryCases:
     def test_another_organizations_fields_are_never_selected(
         self, fields: FieldRepository, mixed_fields: OrganizationId, theirs: OrganizationId
     ) -> None:
-        add_field(fields, theirs, a_definition("city"), author=AUTHOR)
+        add_field(fields, theirs, a_definition("city"))
         for organization in (mixed_fields, theirs):
             page = fields.select(organization, FieldQuery(keys=frozenset({FieldKey("city")})))
             assert [field.organization_id for field in page.fields] == [organization]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
@@ -23,18 +23,15 @@ from recipient_fields.domain import (
     KeyTaken,
     OperationForbidden,
     OrganizationId,
-    RecipientField,
     sync_channel,
 )
 
+from .assertions import raising
 from .examples import (
-    AUTHOR,
     INSTANTS,
-    LATER,
     MAX_INTEGRATION_ID,
     a_definition,
     a_grant,
-    permit,
     renaming,
     unchanged,
 )
@@ -45,18 +42,12 @@ Call: TypeAlias = Callable[[FieldRepository, OrganizationId], object]
 CITY = FieldKey("city")
 
 
-def _forbid(_: RecipientField) -> NoReturn:
-    raise OperationForbidden("not this one")
-
+_forbid = raising(OperationForbidden("not this one"))
 
 CHANGES: dict[str, Call] = {
-    "add": lambda fields, ours: add_field(fields, ours, a_definition("town"), author=AUTHOR),
-    "update": lambda fields, ours: update_field(
-        fields, ours, CITY, renaming("Town"), author=AUTHOR
-    ),
-    "delete": lambda fields, ours: delete_field(
-        fields, ours, CITY, permit, author=AUTHOR, at=LATER
-    ),
+    "add": lambda fields, ours: add_field(fields, ours, a_definition("town")),
+    "update": lambda fields, ours: update_field(fields, ours, CITY, renaming("Town")),
+    "delete": lambda fields, ours: delete_field(fields, ours, CITY),
 }
 """Calls that change a catalog with the field `city`."""
 
@@ -65,30 +56,16 @@ NO_CHANGES: dict[str, Call] = {
     "publishing": lambda fields, ours: fields.publish(ours),
     "selecting": lambda fields, ours: fields.select(ours, FieldQuery()),
     "reading one": lambda fields, ours: fields.get(ours, CITY),
-    "a taken key": lambda fields, ours: add_field(
-        fields, ours, a_definition("city"), author=AUTHOR
-    ),
-    "a reached limit": lambda fields, ours: add_field(
-        fields, ours, a_definition("town"), limit=1, author=AUTHOR
-    ),
-    "an update of nothing": lambda fields, ours: update_field(
-        fields, ours, CITY, unchanged, author=AUTHOR
-    ),
-    "the same name again": lambda fields, ours: update_field(
-        fields, ours, CITY, renaming("City"), author=AUTHOR
-    ),
-    "a rejected update": lambda fields, ours: update_field(
-        fields, ours, CITY, _forbid, author=AUTHOR
-    ),
+    "a taken key": lambda fields, ours: add_field(fields, ours, a_definition("city")),
+    "a reached limit": lambda fields, ours: add_field(fields, ours, a_definition("town"), limit=1),
+    "an update of nothing": lambda fields, ours: update_field(fields, ours, CITY, unchanged),
+    "the same name again": lambda fields, ours: update_field(fields, ours, CITY, renaming("City")),
+    "a rejected update": lambda fields, ours: update_field(fields, ours, CITY, _forbid),
     "an update of no field": lambda fields, ours: update_field(
-        fields, ours, FieldKey("no"), unchanged, author=AUTHOR
+        fields, ours, FieldKey("no"), unchanged
     ),
-    "a rejected delete": lambda fields, ours: delete_field(
-        fields, ours, CITY, _forbid, author=AUTHOR, at=LATER
-    ),
-    "a delete of no field": lambda fields, ours: delete_field(
-        fields, ours, FieldKey("no"), permit, author=AUTHOR, at=LATER
-    ),
+    "a rejected delete": lambda fields, ours: delete_field(fields, ours, CITY, _forbid),
+    "a delete of no field": lambda fields, ours: delete_field(fields, ours, FieldKey("no")),
 }
 """Calls that do not change a catalog with the field `city`."""
 
@@ -98,14 +75,10 @@ class RevisionCases:
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
     def test_every_change_increases_only_the_revision_of_its_organization(
-        self,
-        fields: FieldRepository,
-        ours: OrganizationId,
-        theirs: OrganizationId,
-        change: Call,
+        self, fields: FieldRepository, ours: OrganizationId, theirs: OrganizationId, change: Call
     ) -> None:
         for organization in (ours, theirs):
-            add_field(fields, organization, a_definition(), author=AUTHOR)
+            add_field(fields, organization, a_definition())
         before, their_catalog = fields.all(ours), fields.all(theirs)
         change(fields, ours)
         assert fields.all(ours).revision > before.revision
@@ -113,12 +86,9 @@ class RevisionCases:
 
     @pytest.mark.parametrize("call", NO_CHANGES.values(), ids=NO_CHANGES)
     def test_a_call_without_effect_keeps_the_revision(
-        self,
-        fields: FieldRepository,
-        ours: OrganizationId,
-        call: Call,
+        self, fields: FieldRepository, ours: OrganizationId, call: Call
     ) -> None:
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         before = fields.all(ours)
         with suppress(KeyTaken, FieldLimitReached, FieldNotFound, OperationForbidden):
             call(fields, ours)
@@ -129,11 +99,11 @@ class RevisionCases:
     ) -> None:
         revisions = [fields.all(ours).revision]
         for channel in (API, sync_channel(MAX_INTEGRATION_ID)):
-            field = add_field(fields, ours, a_definition(by=channel), author=AUTHOR)
+            field = add_field(fields, ours, a_definition(by=channel))
             revisions.append(fields.all(ours).revision)
-            update_field(fields, ours, field.id, renaming("Town"), author=AUTHOR)
+            update_field(fields, ours, field.id, renaming("Town"))
             revisions.append(fields.all(ours).revision)
-            delete_field(fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+            delete_field(fields, ours, field.id)
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
@@ -145,7 +115,7 @@ class RevisionCases:
         ours = organizations.add("ACME", created_at).id
         revisions = [fields.all(ours).revision]
         for change in (
-            lambda *_: add_field(fields, ours, a_definition(), author=AUTHOR),
+            lambda *_: add_field(fields, ours, a_definition()),
             *CHANGES.values(),
         ):
             change(fields, ours)
@@ -168,7 +138,7 @@ class FoundRevisionCases:
         keys = {
             organization: api_keys.add(a_grant(organization)) for organization in (ours, theirs)
         }
-        add_field(fields, ours, a_definition(), author=AUTHOR)
+        add_field(fields, ours, a_definition())
         for step in (lambda *_: None, change):
             step(fields, ours)
             for organization, key in keys.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Final
 
 import pytest
 from attrs import evolve
@@ -11,8 +11,6 @@ from recipient_fields.application import FieldRepository
 from recipient_fields.domain import (
     ADMINISTRATOR,
     API,
-    AllowedValues,
-    Channel,
     DataType,
     FieldDefinition,
     FieldKey,
@@ -26,91 +24,65 @@ from recipient_fields.domain import (
 from .assertions import assert_published, exact
 from .examples import (
     ALLOWED_VALUES,
-    AUTHOR,
     INSERTION_CODES,
     INSTANTS,
-    LATER,
     LINES,
     MAX_INTEGRATION_ID,
     a_definition,
     changing,
-    permit,
 )
 from .field_changes import add_field, delete_field, update_field
+
+_SYNC: Final = sync_channel(MAX_INTEGRATION_ID)
+
+STORED: Final[dict[str, FieldDefinition]] = {
+    **{f"name, {name}": a_definition(name=line) for name, line in LINES.items()},
+    **{f"key {key:.7}": a_definition(key) for key in ("a", "a1_2_b", "k" * 63)},
+    **{f"type {each.value}": a_definition(data_type=each) for each in DataType},
+    "not insertable": a_definition(insertable=False),
+    **{
+        f"allowed values, {name}": a_definition(data_type=each.data_type, allowed_values=each)
+        for name, each in ALLOWED_VALUES.items()
+    },
+    **{
+        f"code, {name}": a_definition(custom_insertion_code=code, custom_value_expression=code)
+        for name, code in INSERTION_CODES.items()
+    },
+    "the longest code": a_definition(custom_insertion_code="😀" * 10_000),
+    **{f"by {each.phrase}": a_definition(by=each) for each in (API, ADMINISTRATOR, _SYNC)},
+    **{
+        f"ESP name, {name}": a_definition(by=_SYNC, esp_field_name=code[:255])
+        for name, code in INSERTION_CODES.items()
+    },
+    **{f"at {at}": evolve(a_definition(), created_at=at) for at in INSTANTS},
+}
+"""Fields with each value that storages often change, or round."""
 
 
 class RoundTripCases:
     """Cases for every member of a field, with values that storages often change."""
 
-    @pytest.mark.parametrize("name", LINES.values(), ids=LINES)
-    def test_field_names_are_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, name: str
+    @pytest.mark.parametrize("definition", STORED.values(), ids=STORED)
+    def test_a_field_is_stored_unchanged(
+        self, fields: FieldRepository, ours: OrganizationId, definition: FieldDefinition
     ) -> None:
-        assert_stored_unchanged(fields, ours, a_definition(name=name))
-
-    @pytest.mark.parametrize("key", ["a", "a1_2_b", "k" * 63])
-    def test_field_keys_are_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, key: str
-    ) -> None:
-        assert_stored_unchanged(fields, ours, a_definition(key))
-
-    @pytest.mark.parametrize("data_type", DataType)
-    def test_every_data_type_is_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, data_type: DataType
-    ) -> None:
-        assert_stored_unchanged(fields, ours, a_definition(data_type=data_type))
-
-    def test_insertable_is_stored_unchanged_if_false(
-        self, fields: FieldRepository, ours: OrganizationId
-    ) -> None:
-        assert_stored_unchanged(fields, ours, a_definition(insertable=False))
-
-    @pytest.mark.parametrize("allowed", ALLOWED_VALUES.values(), ids=ALLOWED_VALUES)
-    def test_allowed_values_keep_their_order_and_types(
-        self, fields: FieldRepository, ours: OrganizationId, allowed: AllowedValues
-    ) -> None:
-        definition = a_definition(data_type=allowed.data_type, allowed_values=allowed)
-        assert_stored_unchanged(fields, ours, definition)
-
-    @pytest.mark.parametrize("code", INSERTION_CODES.values(), ids=INSERTION_CODES)
-    def test_insertion_code_and_value_expression_are_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, code: str
-    ) -> None:
-        definition = a_definition(custom_insertion_code=code, custom_value_expression=code)
-        assert_stored_unchanged(fields, ours, definition)
-
-    def test_the_longest_insertion_code_is_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId
-    ) -> None:
-        assert_stored_unchanged(fields, ours, a_definition(custom_insertion_code="😀" * 10_000))
-
-    @pytest.mark.parametrize("channel", [API, ADMINISTRATOR, sync_channel(MAX_INTEGRATION_ID)])
-    def test_every_origin_is_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, channel: Channel
-    ) -> None:
-        assert_stored_unchanged(fields, ours, a_definition(by=channel))
-
-    @pytest.mark.parametrize("code", INSERTION_CODES.values(), ids=INSERTION_CODES)
-    def test_esp_field_names_are_stored_unchanged(
-        self, fields: FieldRepository, ours: OrganizationId, code: str
-    ) -> None:
-        channel = sync_channel(MAX_INTEGRATION_ID)
-        assert_stored_unchanged(fields, ours, a_definition(by=channel, esp_field_name=code[:255]))
-
-    @pytest.mark.parametrize("created_at", INSTANTS)
-    def test_times_of_fields_are_stored_to_the_millisecond(
-        self, fields: FieldRepository, ours: OrganizationId, created_at: datetime
-    ) -> None:
-        assert_stored_unchanged(fields, ours, evolve(a_definition(), created_at=created_at))
+        added = add_field(fields, ours, definition)
+        expected = exact(definition.with_id(added.id, ours))
+        assert exact(added) == expected
+        assert exact(fields.get(ours, added.id)) == expected
+        assert exact(fields.get(ours, added.key)) == expected
+        catalog = fields.all(ours)
+        assert exact(catalog.fields) == (expected,)
+        assert_published(fields.publish(ours), catalog)
 
     def test_a_published_catalog_is_ordered_by_id(
         self, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         assert_published(fields.publish(ours), fields.all(ours))
         for key in ("zebra", "apple", "mango"):
-            add_field(fields, ours, a_definition(key), author=AUTHOR)
-        update_field(fields, ours, FieldKey("zebra"), changing(insertable=False), author=AUTHOR)
-        delete_field(fields, ours, FieldKey("apple"), permit, author=AUTHOR, at=LATER)
+            add_field(fields, ours, a_definition(key))
+        update_field(fields, ours, FieldKey("zebra"), changing(insertable=False))
+        delete_field(fields, ours, FieldKey("apple"))
         assert_published(fields.publish(ours), fields.all(ours))
 
     def test_every_member_can_be_changed_and_changed_back(
@@ -130,24 +102,10 @@ class RoundTripCases:
             "custom_insertion_code": InsertionCode(INSERTION_CODES["controls"]),
             "custom_value_expression": ValueExpression(INSERTION_CODES["lines"]),
         }
-        field = add_field(fields, ours, a_definition(), author=AUTHOR)
+        field = add_field(fields, ours, a_definition())
         for change in (changing(**filled), changing(**cleared)):
             expected = change(field)
-            field = update_field(fields, ours, field.id, change, author=AUTHOR)
+            field = update_field(fields, ours, field.id, change)
             assert exact(field) == exact(expected)
             assert exact(fields.get(ours, field.id)) == exact(expected)
         assert field.version == 3
-
-
-def assert_stored_unchanged(
-    fields: FieldRepository, organization_id: OrganizationId, definition: FieldDefinition
-) -> None:
-    """Assert that the added field equals its definition, read by id, by key and in the list."""
-    added = add_field(fields, organization_id, definition, author=AUTHOR)
-    expected = exact(definition.with_id(added.id, organization_id))
-    assert exact(added) == expected
-    assert exact(fields.get(organization_id, added.id)) == expected
-    assert exact(fields.get(organization_id, added.key)) == expected
-    catalog = fields.all(organization_id)
-    assert exact(catalog.fields) == (expected,)
-    assert_published(fields.publish(organization_id), catalog)

@@ -19,7 +19,6 @@ from recipient_fields.domain import (
     AdministratorNotFound,
     OrganizationId,
     Role,
-    SecretToken,
     Session,
     SessionId,
     SignedInAdministrator,
@@ -33,6 +32,7 @@ from .examples import (
     LINES,
     NEVER_ASSIGNED,
     NOW,
+    a_digest,
     grant,
     in_pairs,
     permit_change,
@@ -40,11 +40,6 @@ from .examples import (
 )
 
 WINDOW = timedelta(minutes=15)
-
-
-def a_digest() -> bytes:
-    """Return the digest of a new token."""
-    return SecretToken.generate().digest
 
 
 class SessionCases:
@@ -171,10 +166,7 @@ class SessionCases:
         assert sessions.all(eve.id) == (kept,)
 
     def test_an_id_that_was_never_assigned_has_no_session(
-        self,
-        sessions: SessionRepository,
-        dana: Administrator,
-        session: Session,
+        self, sessions: SessionRepository, dana: Administrator, session: Session
     ) -> None:
         for never_assigned in NEVER_ASSIGNED:
             unknown_administrator, unknown = (

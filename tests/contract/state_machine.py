@@ -65,8 +65,6 @@ from recipient_fields.domain import (
 
 from .assertions import assert_found, assert_published, attempt, exact
 from .examples import (
-    AUTHOR,
-    LATER,
     NOW,
     FieldChange,
     a_definition,
@@ -297,9 +295,7 @@ class StorageMachine(RuleBasedStateMachine):
     ) -> MultipleResults[FieldReference]:
         """Add a field; its id is greater than all earlier ones."""
         added = attempt(
-            lambda: add_field(
-                self.storage.fields, organization_id, definition, limit=limit, author=AUTHOR
-            )
+            lambda: add_field(self.storage.fields, organization_id, definition, limit=limit)
         )
         field_id = added.id if isinstance(added, RecipientField) else FieldId(0)
         expected = attempt(lambda: self.model.add(organization_id, definition, limit, field_id))
@@ -326,12 +322,11 @@ class StorageMachine(RuleBasedStateMachine):
             missing = attempt(lambda: self.storage.fields.select(organization_id, query))
             assert isinstance(missing, OrganizationNotFound)
             return
-        page = query.select(self.storage.fields.all(organization_id))
-        assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
-        while page.next is not None:
-            query = evolve(query, after=page.next)
+        has_next = True
+        while has_next:
             page = query.select(self.storage.fields.all(organization_id))
             assert exact(self.storage.fields.select(organization_id, query)) == exact(page)
+            query, has_next = evolve(query, after=page.next), page.next is not None
 
     @rule(
         organization_id=organizations,
@@ -354,9 +349,7 @@ class StorageMachine(RuleBasedStateMachine):
             return field.with_changes(changes, by=channel or channel_of(field), at=at)
 
         updated = attempt(
-            lambda: update_field(
-                self.storage.fields, organization_id, reference, change, author=AUTHOR, at=at
-            )
+            lambda: update_field(self.storage.fields, organization_id, reference, change, at=at)
         )
         expected = attempt(lambda: self.model.update(organization_id, reference, change))
         assert exact(updated) == exact(expected)
@@ -375,9 +368,7 @@ class StorageMachine(RuleBasedStateMachine):
             field.require_deletable(by=channel or channel_of(field))
 
         deleted = attempt(
-            lambda: delete_field(
-                self.storage.fields, organization_id, reference, check, author=AUTHOR, at=LATER
-            )
+            lambda: delete_field(self.storage.fields, organization_id, reference, check)
         )
         expected = attempt(lambda: self.model.delete(organization_id, reference, check))
         assert exact(deleted) == exact(expected)
@@ -407,13 +398,7 @@ class StorageMachine(RuleBasedStateMachine):
 
         restored = attempt(
             lambda: restore_field(
-                self.storage.fields,
-                organization_id,
-                field_id,
-                restoration,
-                limit=limit,
-                author=AUTHOR,
-                at=at,
+                self.storage.fields, organization_id, field_id, restoration, limit=limit, at=at
             )
         )
         expected = attempt(

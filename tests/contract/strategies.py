@@ -190,10 +190,7 @@ def definitions(
 
 @st.composite
 def stored_fields(
-    draw: st.DrawFn,
-    *,
-    keyed: SearchStrategy[FieldKey] | None = None,
-    by: Channel | None = None,
+    draw: st.DrawFn, *, keyed: SearchStrategy[FieldKey] | None = None, by: Channel | None = None
 ) -> RecipientField:
     """Generate stored fields of any organization, both new and changed.
 

@@ -36,7 +36,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, Integration, SyncPlan, plan_restorations
 
-from .assertions import exact
+from .assertions import exact, raises, raising, recording
 from .examples import (
     ACCEPTED_VALUES,
     AUTHOR,
@@ -47,8 +47,8 @@ from .examples import (
     a_definition,
     an_esp_field,
     an_integration_draft,
-    permit,
     reporting,
+    run_sync,
 )
 from .field_changes import add_field, delete_field
 from .fields import REFUSALS
@@ -106,13 +106,11 @@ class SyncCases:
         """Return an integration that reported `CITY` and `AGE`, next to fields of other origins."""
         other = integrations.add(ours, an_integration_draft())
         synced = integrations.add(ours, an_integration_draft())
-        add_field(fields, ours, a_definition("town"), author=AUTHOR)
-        integrations.sync(ours, other.id, reporting(CITY), author=AUTHOR, at=LATER)
-        integrations.sync(ours, synced.id, reporting(CITY, AGE, at=NOW), author=AUTHOR, at=LATER)
-        add_field(fields, ours, a_definition("region", by=ADMINISTRATOR), author=AUTHOR)
-        add_field(
-            fields, ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)), author=AUTHOR
-        )
+        add_field(fields, ours, a_definition("town"))
+        run_sync(integrations, other, reporting(CITY))
+        run_sync(integrations, synced, reporting(CITY, AGE, at=NOW))
+        add_field(fields, ours, a_definition("region", by=ADMINISTRATOR))
+        add_field(fields, ours, a_definition("street", by=sync_channel(MAX_INTEGRATION_ID)))
         return integrations.get(ours, synced.id)
 
     @pytest.mark.parametrize("report", CHANGES.values(), ids=CHANGES)
@@ -125,12 +123,10 @@ class SyncCases:
         our_integration: Integration,
         report: Report,
     ) -> None:
-        add_field(fields, theirs, a_definition(), author=AUTHOR)
+        add_field(fields, theirs, a_definition())
         before, their_catalog = fields.all(ours), fields.all(theirs)
         expected = reporting(*report)(our_integration, before.fields, integrations.all(ours))
-        plan = integrations.sync(
-            ours, our_integration.id, reporting(*report), author=AUTHOR, at=LATER
-        )
+        plan = run_sync(integrations, our_integration, reporting(*report))
         assert exact(plan) == exact(expected)
         after = fields.all(ours)
         assert_holds(after.fields, before.fields, plan)
@@ -145,9 +141,7 @@ class SyncCases:
         our_integration: Integration,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
-        plan = integrations.sync(
-            ours, our_integration.id, reporting(AGE, CITY), author=AUTHOR, at=LATER
-        )
+        plan = run_sync(integrations, our_integration, reporting(AGE, CITY))
         assert (plan.created, plan.updated, plan.removed, plan.unchanged) == ((), (), (), 2)
         assert fields.all(ours) == before
         synced = evolve(our_integration, last_synced_at=LATER)
@@ -160,7 +154,7 @@ class SyncCases:
         """Braze has different codes for standard and custom fields of the same name."""
         braze = integrations.add(ours, an_integration_draft(Esp("braze")))
         report = an_esp_field("first_name", label="First", allowed_values=["b", "a"])
-        integrations.sync(ours, braze.id, reporting(report, at=NOW), author=AUTHOR, at=LATER)
+        run_sync(integrations, braze, reporting(report, at=NOW))
         (before,) = fields.all(ours).fields
         report = EspField(
             name="first_name",
@@ -169,7 +163,7 @@ class SyncCases:
             allowed_values=[2, 1.5, 1],
             standard=True,
         )
-        integrations.sync(ours, braze.id, reporting(report), author=AUTHOR, at=LATER)
+        run_sync(integrations, braze, reporting(report))
         (after,) = fields.all(ours).fields
         assert exact(after) == exact(
             evolve(
@@ -184,13 +178,7 @@ class SyncCases:
             )
         )
         assert before.custom_value_expression == "custom_attribute.${first_name}"
-        integrations.sync(
-            ours,
-            braze.id,
-            reporting(an_esp_field("first_name", label="First")),
-            author=AUTHOR,
-            at=LATER,
-        )
+        run_sync(integrations, braze, reporting(an_esp_field("first_name", label="First")))
         (back,) = fields.all(ours).fields
         assert exact(back) == exact(
             evolve(before, allowed_values=None, updated_at=back.updated_at, version=3)
@@ -213,9 +201,7 @@ class SyncCases:
         plans = []
         for report in (plain, restricted):
             before = fields.all(ours).fields
-            plans.append(
-                integrations.sync(ours, klaviyo.id, reporting(*report), author=AUTHOR, at=LATER)
-            )
+            plans.append(run_sync(integrations, klaviyo, reporting(*report)))
             assert_holds(fields.all(ours).fields, before, plans[-1])
         assert len(plans[0].created) == len(plans[1].updated) > 5
 
@@ -227,28 +213,24 @@ class SyncCases:
         theirs: OrganizationId,
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        deleted = add_field(fields, theirs, a_definition(), author=AUTHOR)
-        delete_field(fields, theirs, deleted.id, permit, author=AUTHOR, at=LATER)
+        deleted = add_field(fields, theirs, a_definition())
+        delete_field(fields, theirs, deleted.id)
         assigned = [deleted.id]
         for report in (("ZIP", "CITY", "AGE"), ("AGE", "TOWN"), (), ("CITY",)):
-            plan = integrations.sync(
-                ours, integration.id, reporting(*map(an_esp_field, report)), author=AUTHOR, at=LATER
-            )
+            plan = run_sync(integrations, integration, reporting(*map(an_esp_field, report)))
             created = [fields.get(ours, each.key).id for each in plan.created]
             assert created == sorted(created)
             assert min(created, default=max(assigned) + 1) > max(assigned)
             assigned += created
-        assert add_field(fields, theirs, a_definition(), author=AUTHOR).id > max(assigned)
+        assert add_field(fields, theirs, a_definition()).id > max(assigned)
 
     def test_a_created_field_can_take_the_key_of_a_removed_one_in_the_same_run(
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
+        run_sync(integrations, integration, reporting(CITY))
         (removed,) = fields.all(ours).fields
-        integrations.sync(
-            ours, integration.id, reporting(an_esp_field("CITY_")), author=AUTHOR, at=LATER
-        )
+        run_sync(integrations, integration, reporting(an_esp_field("CITY_")))
         (field,) = fields.all(ours).fields
         assert (field.key, field.origin.esp_field_name) == (FieldKey("city"), "CITY_")
         assert field.id > removed.id
@@ -258,11 +240,11 @@ class SyncCases:
         self, integrations: IntegrationRepository, fields: FieldRepository, ours: OrganizationId
     ) -> None:
         integration = integrations.add(ours, an_integration_draft())
-        holder = add_field(fields, ours, a_definition("city"), author=AUTHOR)
-        integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
+        holder = add_field(fields, ours, a_definition("city"))
+        run_sync(integrations, integration, reporting(CITY))
         field = fields.get(ours, FieldKey(f"city_{integration.id}"))
-        delete_field(fields, ours, holder.id, permit, author=AUTHOR, at=LATER)
-        integrations.sync(ours, integration.id, reporting(CITY), author=AUTHOR, at=LATER)
+        delete_field(fields, ours, holder.id)
+        run_sync(integrations, integration, reporting(CITY))
         assert fields.all(ours).fields == (field,)
 
     def test_a_planner_receives_the_integration_and_all_fields_and_integrations_ordered_by_id(
@@ -272,19 +254,11 @@ class SyncCases:
         ours: OrganizationId,
         our_integration: Integration,
     ) -> None:
-        received: list[object] = []
-
-        def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            others: tuple[Integration, ...],
-        ) -> SyncPlan:
-            received.append((integration, catalog, others))
-            return reporting(CITY, AGE)(integration, catalog, others)
-
+        received: list[tuple[object, ...]] = []
+        planner = recording(received, reporting(CITY, AGE))
         before, connected = fields.all(ours), integrations.all(ours)
         assert (len(before.fields), len(connected)) == (6, 2)
-        integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+        run_sync(integrations, our_integration, planner)
         assert set(map(exact, received)) == {exact((our_integration, before.fields, connected))}
 
     @pytest.mark.parametrize("refusal", REFUSALS, ids=repr)
@@ -297,23 +271,11 @@ class SyncCases:
         refusal: BaseException,
     ) -> None:
         before, others = fields.all(ours), integrations.all(ours)
-
-        def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            others: tuple[Integration, ...],
-        ) -> SyncPlan:
-            reporting(*CHANGES["does all three"])(integration, catalog, others)
-            raise refusal
-
-        with pytest.raises(type(refusal)) as raised:
-            integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
-        assert raised.value is refusal
+        with raises(refusal):
+            run_sync(integrations, our_integration, raising(refusal))
         assert fields.all(ours) == before
         assert integrations.all(ours) == others
-        plan = integrations.sync(
-            ours, our_integration.id, reporting(*CHANGES["does all three"]), author=AUTHOR, at=LATER
-        )
+        plan = run_sync(integrations, our_integration, reporting(*CHANGES["does all three"]))
         assert_holds(fields.all(ours).fields, before.fields, plan)
 
     def test_a_sync_run_that_is_interrupted_stores_nothing(
@@ -326,18 +288,14 @@ class SyncCases:
         """Each read of the changes is interrupted once, until none is."""
         before, others = fields.all(ours), integrations.all(ours)
 
-        def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            others: tuple[Integration, ...],
-        ) -> SyncPlan:
-            plan = reporting(*CHANGES["does all three"])(integration, catalog, others)
+        def planner(*arguments: Any) -> SyncPlan:
+            plan = reporting(*CHANGES["does all three"])(*arguments)
             return evolve(plan, changes=interrupted(plan.changes, reads))
 
         reads = 0
         while reads < _MAX_READS:
             try:
-                integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+                run_sync(integrations, our_integration, planner)
             except KeyboardInterrupt:
                 assert fields.all(ours) == before
                 assert integrations.all(ours) == others
@@ -356,17 +314,15 @@ class SyncCases:
     ) -> None:
         before = fields.all(ours)
         removed = our_integration.filter_fields(before.fields)
-        integrations.sync(ours, our_integration.id, reporting(), author=AUTHOR, at=LATER)
+        run_sync(integrations, our_integration, reporting())
         synced, between = integrations.get(ours, our_integration.id), fields.all(ours)
 
         def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            _: object,
+            integration: Integration, catalog: tuple[RecipientField, ...], _: object
         ) -> SyncPlan:
             return plan_restorations(integration, catalog, removed, at=LATER)
 
-        plan = integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+        plan = run_sync(integrations, our_integration, planner)
         after = fields.all(ours)
         assert [each.id for each in plan.changes.restored] == [each.id for each in removed]
         assert exact(after.fields) == exact(
@@ -379,7 +335,7 @@ class SyncCases:
             (RecordedOperation.RESTORED, each, AUTHOR) for each in plan.changes.restored
         ]
         with pytest.raises(KeyTaken):
-            integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+            run_sync(integrations, our_integration, planner)
         assert fields.all(ours) == after
 
     def test_a_sync_run_changes_only_the_time_of_the_integration(
@@ -388,16 +344,12 @@ class SyncCases:
         ours: OrganizationId,
         our_integration: Integration,
     ) -> None:
-        def planner(
-            integration: Integration,
-            catalog: tuple[RecipientField, ...],
-            others: tuple[Integration, ...],
-        ) -> SyncPlan:
-            plan = reporting(CITY, AGE)(integration, catalog, others)
+        def planner(*arguments: Any) -> SyncPlan:
+            plan = reporting(CITY, AGE)(*arguments)
             changed = evolve(plan.integration, name="Other", esp=Esp("brevo"), created_at=LATER)
             return evolve(plan, integration=changed)
 
-        integrations.sync(ours, our_integration.id, planner, author=AUTHOR, at=LATER)
+        run_sync(integrations, our_integration, planner)
         assert integrations.get(ours, our_integration.id) == evolve(
             our_integration, last_synced_at=LATER
         )
@@ -409,7 +361,7 @@ class SyncCases:
         our_integration: Integration,
     ) -> None:
         integrations.rename(ours, our_integration.id, "Other")
-        integrations.sync(ours, our_integration.id, reporting(CITY, AGE), author=AUTHOR, at=LATER)
+        run_sync(integrations, our_integration, reporting(CITY, AGE))
         integrations.rename(ours, our_integration.id, "Another")
         expected = evolve(our_integration, name="Another", last_synced_at=LATER)
         assert integrations.get(ours, our_integration.id) == expected
@@ -423,9 +375,7 @@ class SyncCases:
     ) -> None:
         revisions = [fields.all(ours).revision]
         for report in (*CHANGES.values(), (CITY, AGE)):
-            integrations.sync(
-                ours, our_integration.id, reporting(*report, at=MUCH_LATER), author=AUTHOR, at=LATER
-            )
+            run_sync(integrations, our_integration, reporting(*report, at=MUCH_LATER))
             revisions.append(fields.all(ours).revision)
         assert revisions == sorted(set(revisions))
 
@@ -439,7 +389,7 @@ class SyncCases:
             data_type=DataType.NUMBER,
             allowed_values=[MAX_SAFE_INTEGER, -MAX_SAFE_INTEGER],
         )
-        plan = integrations.sync(ours, integration.id, reporting(report), author=AUTHOR, at=LATER)
+        plan = run_sync(integrations, integration, reporting(report))
         assert plan.refused == ()
         assert_holds(fields.all(ours).fields, (), plan)
 

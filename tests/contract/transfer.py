@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from itertools import cycle
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import pytest
 from attrs import evolve
@@ -27,12 +27,10 @@ from recipient_fields.domain import (
     MILLISECOND,
     Access,
     Channel,
-    EmailAddress,
     FieldKey,
     OrganizationId,
     RecipientField,
     Role,
-    SecretToken,
     StorageNotEmpty,
     sync_channel,
 )
@@ -42,7 +40,6 @@ from .assertions import assert_found, exact
 from .concurrency import race
 from .examples import (
     ALLOWED_VALUES,
-    AUTHOR,
     EVERY_NAME,
     INSERTION_CODES,
     INSTANTS,
@@ -50,25 +47,32 @@ from .examples import (
     LINES,
     NOW,
     a_definition,
+    a_digest,
     a_grant,
-    a_link,
     an_esp_field,
     an_integration_draft,
     an_invitation_draft,
+    delete_integration,
     grant,
     naming,
-    permit,
-    permit_integration,
     permit_organization,
     records_of,
     renaming,
     reporting,
+    run_sync,
     set_password_hash,
+    store_link,
 )
 from .field_changes import add_field, delete_field, update_field
 from .groups import with_console_accounts, with_history, with_integrations
 
 T = TypeVar("T")
+
+_KINDS: Final = (
+    *("organizations", "integrations", "api_keys", "fields", "history", "administrators"),
+    "esp_connections",
+)
+"""The members of a snapshot."""
 
 
 class StorageTransferContract:
@@ -113,11 +117,10 @@ class StorageTransferContract:
         here, there = with_console_accounts(source), with_console_accounts(target)
         ours = _fill(source, target)
         dana, *_ = here.administrators.all(ours)
-        link = a_link(dana, SecretToken.generate())
-        here.administrators.add_link(link)
-        invited = an_invitation_draft(EmailAddress("invited@acme.example"))
+        link = store_link(here.administrators, dana)
+        invited = an_invitation_draft("invited@acme.example")
         here.administrators.invite(ours, invited)
-        session = here.sessions.add(dana, SecretToken.generate().digest, NOW, "")
+        session = here.sessions.add(dana, a_digest(), NOW, "")
         _transfer(source, target)
         assert there.administrators.get(ours, dana.id) == dana
         assert there.administrators.find_link(link.digest, NOW) is None
@@ -130,8 +133,8 @@ class StorageTransferContract:
         self, source: Storage
     ) -> None:
         ours = _fill(source)
-        last = add_field(source.fields, ours, a_definition("last"), author=AUTHOR)
-        delete_field(source.fields, ours, last.id, permit, author=AUTHOR, at=LATER)
+        last = add_field(source.fields, ours, a_definition("last"))
+        delete_field(source.fields, ours, last.id)
         with _transferable(source).snapshot() as snapshot:
             assert snapshot.fields.last_id == last.id
             counts = [kind.count for kind in _kinds(snapshot)]
@@ -152,15 +155,13 @@ class StorageTransferContract:
         self, source: Storage, target: Storage
     ) -> None:
         ours = _fill(source, target)
-        field = add_field(source.fields, ours, a_definition("last"), author=AUTHOR)
-        delete_field(source.fields, ours, field.id, permit, author=AUTHOR, at=LATER)
+        field = add_field(source.fields, ours, a_definition("last"))
+        delete_field(source.fields, ours, field.id)
         deleted = source.organizations.add("Deleted", NOW).id
         if keyed := _integrations_of(source, target):
             keyed.api_keys.add(a_grant(deleted))
             integration = keyed.integrations.add(ours, an_integration_draft())
-            keyed.integrations.delete(
-                ours, integration.id, permit_integration, author=AUTHOR, at=LATER
-            )
+            delete_integration(keyed.integrations, integration)
         if console := _console_of(source, target):
             grant(console.administrators, deleted)
         source.organizations.delete(deleted, permit_organization)
@@ -183,7 +184,7 @@ class StorageTransferContract:
         keyed, copied = with_integrations(source), with_integrations(target)
         ours = source.organizations.add("Ours", NOW).id
         integration = keyed.integrations.add(ours, an_integration_draft())
-        keyed.integrations.delete(ours, integration.id, permit_integration, author=AUTHOR, at=LATER)
+        delete_integration(keyed.integrations, integration)
         _transfer(source, target)
         assert copied.integrations.add(ours, an_integration_draft()).id > integration.id
 
@@ -207,7 +208,7 @@ class StorageTransferContract:
         _transfer(source, target)
         before = source.fields.all(ours).revision
         assert target.fields.all(ours).revision == before
-        add_field(target.fields, ours, a_definition("new"), author=AUTHOR)
+        add_field(target.fields, ours, a_definition("new"))
         assert target.fields.all(ours).revision > before
 
     def test_the_history_of_a_copied_catalog_continues_after_pruned_records_of_the_source(
@@ -218,7 +219,7 @@ class StorageTransferContract:
         last = records_of(recorded.history, ours)[-1]
         recorded.history.prune(ours, last.occurred_at + MILLISECOND)
         _transfer(source, target)
-        add_field(target.fields, ours, a_definition("new"), author=AUTHOR)
+        add_field(target.fields, ours, a_definition("new"))
         new = records_of(copied.history, ours)[-1]
         assert new.sequence == last.sequence + 1
         assert new.occurred_at > last.occurred_at
@@ -228,15 +229,7 @@ class StorageTransferContract:
     ) -> None:
         _fill(source, target)
         with _snapshot(source, target) as snapshot:
-            held = Snapshot(
-                organizations=_held(snapshot.organizations),
-                integrations=_held(snapshot.integrations),
-                api_keys=_held(snapshot.api_keys),
-                fields=_held(snapshot.fields),
-                history=_held(snapshot.history),
-                administrators=_held(snapshot.administrators),
-                esp_connections=_held(snapshot.esp_connections),
-            )
+            held = Snapshot(**{each: _held(getattr(snapshot, each)) for each in _KINDS})
         _transferable(target).store_snapshot(held)
         with _transferable(target).snapshot() as snapshot:
             for copied, original in zip(_kinds(snapshot), _kinds(held), strict=True):
@@ -248,7 +241,7 @@ class StorageTransferContract:
     ) -> None:
         _fill(source, target)
         theirs = target.organizations.add("Theirs", NOW).id
-        add_field(target.fields, theirs, a_definition(), author=AUTHOR)
+        add_field(target.fields, theirs, a_definition())
         before = _content(target)
         with pytest.raises(StorageNotEmpty):
             _transfer(source, target)
@@ -292,8 +285,8 @@ class StorageTransferContract:
         before = _content(source, target)
         with _snapshot(source, target) as snapshot:
             field = source.fields.all(ours).fields[0]
-            update_field(source.fields, ours, field.id, renaming("Renamed"), author=AUTHOR)
-            add_field(source.fields, ours, a_definition("new"), author=AUTHOR)
+            update_field(source.fields, ours, field.id, renaming("Renamed"))
+            add_field(source.fields, ours, a_definition("new"))
             source.organizations.add("New", NOW)
             if keyed := _integrations_of(source, target):
                 keyed.api_keys.add(a_grant(ours))
@@ -346,10 +339,7 @@ def _assert_new_ids_are_greater(
 ) -> None:
     """Add a record of each kind, and compare its id with the last one of the snapshot."""
     assert target.organizations.add("New", NOW).id > snapshot.organizations.last_id
-    assert (
-        add_field(target.fields, ours, a_definition("new"), author=AUTHOR).id
-        > snapshot.fields.last_id
-    )
+    assert add_field(target.fields, ours, a_definition("new")).id > snapshot.fields.last_id
     if keyed := _integrations_of(target, source):
         assert keyed.api_keys.add(a_grant(ours)).id > snapshot.api_keys.last_id
         integration = keyed.integrations.add(ours, an_integration_draft())
@@ -360,15 +350,7 @@ def _assert_new_ids_are_greater(
 
 
 def _kinds(snapshot: Snapshot) -> tuple[Records[Any], ...]:
-    return (
-        snapshot.organizations,
-        snapshot.integrations,
-        snapshot.api_keys,
-        snapshot.fields,
-        snapshot.history,
-        snapshot.administrators,
-        snapshot.esp_connections,
-    )
+    return tuple(getattr(snapshot, each) for each in _KINDS)
 
 
 def _held(records: Records[T]) -> Records[T]:
@@ -388,14 +370,12 @@ def _fill(storage: Storage, other: Storage | None = None) -> OrganizationId:
         if keyed:
             integration = keyed.integrations.add(organization_id, an_integration_draft())
             report = reporting(an_esp_field("ZIP", label="Zip"))
-            keyed.integrations.sync(
-                organization_id, integration.id, report, author=AUTHOR, at=LATER
-            )
+            run_sync(keyed.integrations, integration, report)
             keyed.esp_connections.change(
                 organization_id, integration.id, lambda each: evolve(each, credential="encrypted")
             )
             keyed.api_keys.add(a_grant(organization_id))
-        add_field(storage.fields, organization_id, a_definition(), author=AUTHOR)
+        add_field(storage.fields, organization_id, a_definition())
         if console:
             grant(console.administrators, organization_id)
             grant(console.administrators, organization_id, f"both@{ours}.example", Role.VIEWER)
@@ -414,8 +394,8 @@ def _fill_with_everything(storage: Storage, other: Storage) -> None:
     by_number = enumerate(zip(cycle(channels), INSERTION_CODES.values(), strict=False))
     for number, (by, code) in by_number:
         definition = a_definition(f"field_{number}", by=by, custom_insertion_code=code)
-        add_field(storage.fields, ours, definition, author=AUTHOR)
-    update_field(storage.fields, ours, FieldKey("field_0"), renaming("Renamed"), author=AUTHOR)
+        add_field(storage.fields, ours, definition)
+    update_field(storage.fields, ours, FieldKey("field_0"), renaming("Renamed"))
     for number, allowed in enumerate(ALLOWED_VALUES.values()):
         definition = a_definition(
             f"allowed_{number}",
@@ -424,7 +404,7 @@ def _fill_with_everything(storage: Storage, other: Storage) -> None:
             insertable=False,
             custom_value_expression="{{ value }}",
         )
-        add_field(storage.fields, ours, definition, author=AUTHOR)
+        add_field(storage.fields, ours, definition)
     if console := _console_of(storage, other):
         for number, (line, role) in enumerate(
             zip(INSERTION_CODES.values(), cycle(Role), strict=False)
@@ -437,10 +417,10 @@ def _add_integrations(storage: IntegrationStorage, ours: OrganizationId) -> Chan
     """Add two integrations, and return the channel of the first."""
     first, second = (storage.integrations.add(ours, an_integration_draft()) for _ in range(2))
     report = [an_esp_field(name, label=label) for name, label in LINES.items()]
-    storage.integrations.sync(ours, second.id, reporting(*report), author=AUTHOR, at=LATER)
+    run_sync(storage.integrations, second, reporting(*report))
     storage.integrations.rename(ours, first.id, "Renamed")
     refused = [RefusedField(name, "no type") for name in LINES.values()]
-    storage.integrations.sync(ours, first.id, reporting(*refused), author=AUTHOR, at=LATER)
+    run_sync(storage.integrations, first, reporting(*refused))
     storage.integrations.change_names(ours, first.id, naming(EVERY_NAME))
     return sync_channel(first.id)
 

@@ -14,7 +14,6 @@ from recipient_fields.adapters.client import RecipientFieldsClient, RetryPolicy
 from recipient_fields.application import (
     Core,
     KeyValidator,
-    RecipientFields,
     RecipientFieldService,
     Storage,
 )
@@ -24,6 +23,8 @@ from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 from recipient_fields.entrypoints.server.addresses import listen
 from recipient_fields.entrypoints.server.listener import Listener
 from recipient_fields.entrypoints.service.host_rejections import HostRejections
+
+from ...support.http_server import Handler, StubServer, stub_server
 
 Application: TypeAlias = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
 
@@ -89,16 +90,31 @@ def live_server(app: Application, *, threads: int = 8) -> Iterator[str]:
         assert not thread.is_alive()
 
 
+NO_RETRIES = RetryPolicy(attempts=1, deadline=5)
+
+
 @contextmanager
 def client_of(
-    storage: Storage, service: RecipientFieldService | None = None, **options: Any
-) -> Iterator[RecipientFields]:
-    """Run a service on this storage. Yield a client of it."""
+    app: Application,
+    keys: Mapping[OrganizationId, str],
+    policy: RetryPolicy = NO_RETRIES,
+    path: str = "",
+) -> Iterator[RecipientFieldsClient]:
+    """Run the application. Yield a client of it."""
     with (
-        live_server(application(storage, service)) as url,
-        RecipientFieldsClient(url, keys=Keyring(storage), **options) as client,
+        live_server(app) as url,
+        RecipientFieldsClient(url + path, keys=keys, retry_policy=policy) as client,
     ):
         yield client
 
 
-NO_RETRIES = RetryPolicy(attempts=1, deadline=5)
+@contextmanager
+def stub_service(
+    handler: Handler, keys: Mapping[OrganizationId, str], policy: RetryPolicy = NO_RETRIES
+) -> Iterator[tuple[StubServer, RecipientFieldsClient]]:
+    """Run a server with this handler. Yield it and a client of it."""
+    with (
+        stub_server(handler) as server,
+        RecipientFieldsClient(server.url, keys=keys, retry_policy=policy) as client,
+    ):
+        yield server, client

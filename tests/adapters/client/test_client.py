@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import cycle
 from pathlib import Path
+from wsgiref.types import WSGIEnvironment
 
 import pytest
 
@@ -41,28 +43,42 @@ from recipient_fields.domain import (
     UpdateField,
 )
 from recipient_fields.domain.integrations import EspField
+from recipient_fields.testing.examples import NOW
 from recipient_fields.testing.service import OF_A_FIELD, OF_AN_ORGANIZATION, a_draft
 
-from ...support.http_server import StubResponse, stub_server
-from ..postgres.examples import NOW
-from .live_server import NO_RETRIES, Application, Keyring, application, live_server
+from ...support.http_server import StubResponse, always, stub_server
+from .live_server import (
+    NO_RETRIES,
+    Application,
+    Keyring,
+    application,
+    client_of,
+    live_server,
+    stub_service,
+)
 
 CITY = FieldKey("city")
 KEY = "rfk_0123456789ABCDEFGHIJKLMNOPQRSTUV0AuoEA"
+
+
+def call_of_city(call, client: RecipientFields, organization_id: OrganizationId) -> object:
+    return call(client, organization_id, CITY, UNCONDITIONAL)
+
+
 READS: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     **{name: OF_AN_ORGANIZATION[name] for name in ("list", "publish", "find")},
     "get": lambda client, organization_id: client.get_field(organization_id, CITY),
 }
 WRITES: dict[str, Callable[[RecipientFields, OrganizationId], object]] = {
     **{name: OF_AN_ORGANIZATION[name] for name in ("create", "replace or create", "apply batch")},
-    "update": lambda client, organization_id: OF_A_FIELD["update"](
-        client, organization_id, CITY, UNCONDITIONAL
-    ),
-    "delete": lambda client, organization_id: OF_A_FIELD["delete"](
-        client, organization_id, CITY, UNCONDITIONAL
-    ),
+    **{name: partial(call_of_city, OF_A_FIELD[name]) for name in ("update", "delete")},
 }
 CALLS = {**READS, **WRITES}
+ABSENT = {
+    name: FieldNotFound if name in {"get", "update", "delete"} else OrganizationNotFound
+    for name in CALLS
+}
+"""The error of each call for an organization that does not exist."""
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 each_write = pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
 
@@ -81,11 +97,17 @@ def client_at(url: str, keys, **options) -> RecipientFieldsClient:
     return RecipientFieldsClient(url, keys=keys, retry_policy=NO_RETRIES, **options)
 
 
+@pytest.fixture
+def client(storage: Storage) -> Iterator[RecipientFieldsClient]:
+    """Run a service. Yield a client of it."""
+    with client_of(application(storage), Keyring(storage)) as client:
+        yield client
+
+
 @each_call
 def test_a_key_unknown_to_the_service_raises_key_refused(storage, organization_id, call):
     with (
-        live_server(application(storage)) as url,
-        client_at(url, {organization_id: KEY}) as client,
+        client_of(application(storage), {organization_id: KEY}) as client,
         pytest.raises(KeyRefused) as refused,
     ):
         call(client, organization_id)
@@ -98,8 +120,7 @@ def test_a_key_unknown_to_the_service_raises_key_refused(storage, organization_i
 )
 def test_a_key_that_a_header_can_not_contain_is_refused_and_not_sent(organization_id, name, key):
     with (
-        stub_server(lambda _: StubResponse(200)) as server,
-        client_at(server.url, {organization_id: key}) as client,
+        stub_service(always(StubResponse(200)), {organization_id: key}) as (server, client),
         pytest.raises(KeyRefused),
     ):
         CALLS[name](client, organization_id)
@@ -108,19 +129,15 @@ def test_a_key_that_a_header_can_not_contain_is_refused_and_not_sent(organizatio
 
 @pytest.mark.parametrize("name", CALLS)
 def test_an_organization_without_a_key_does_not_exist(organization_id, name):
-    absent = FieldNotFound if name in {"get", "update", "delete"} else OrganizationNotFound
-    with (
-        stub_server(lambda _: StubResponse(200)) as server,
-        client_at(server.url, {}) as client,
-        pytest.raises(absent),
-    ):
+    handler = always(StubResponse(200))
+    with stub_service(handler, {}) as (server, client), pytest.raises(ABSENT[name]):
         CALLS[name](client, organization_id)
     assert server.requests == []
 
 
 def test_a_key_can_be_added_while_the_client_runs(storage, organization_id):
     keys: dict[OrganizationId, str] = {}
-    with live_server(application(storage)) as url, client_at(url, keys) as client:
+    with client_of(application(storage), keys) as client:
         with pytest.raises(OrganizationNotFound):
             client.list_fields(organization_id)
         keys[organization_id] = Keyring(storage)[organization_id]
@@ -128,10 +145,7 @@ def test_a_key_can_be_added_while_the_client_runs(storage, organization_id):
 
 
 def test_a_key_is_sent_unchanged_and_is_in_no_repr(organization_id):
-    with (
-        stub_server(lambda _: StubResponse(204)) as server,
-        client_at(server.url, {organization_id: KEY}) as client,
-    ):
+    with stub_service(always(StubResponse(204)), {organization_id: KEY}) as (server, client):
         client.delete_field(organization_id, CITY)
         assert KEY not in repr(client)
     headers = server.requests[0].headers
@@ -143,8 +157,7 @@ def test_an_organization_with_the_key_of_another_one_does_not_exist(storage, org
     other_id = storage.organizations.add("Other", NOW).id
     keys = {organization_id: Keyring(storage)[other_id]}
     with (
-        live_server(application(storage)) as url,
-        client_at(url, keys) as client,
+        client_of(application(storage), keys) as client,
         pytest.raises(OrganizationNotFound) as absent,
     ):
         client.list_fields(organization_id)
@@ -157,20 +170,32 @@ def test_a_read_only_key_changes_nothing(storage, organization_id, call):
     service = RecipientFieldService(fields=storage.fields, history=storage.history)
     city = service.create_field(organization_id, a_draft())
     keys = Keyring(storage, Access.READ_ONLY)
-    with live_server(application(storage)) as url, client_at(url, keys) as client:
+    with client_of(application(storage), keys) as client:
         with pytest.raises(InsufficientAccess):
             call(client, organization_id)
         assert client.get_field(organization_id, CITY).version_tag == city.version_tag
 
 
-def as_older_service(app: Application) -> Application:
-    """Return the application of a service that does not know the parameter `counterparts`."""
+def older(app: Application, change: Callable[[WSGIEnvironment], object]) -> Application:
+    """Return the application of an older service, which receives requests with a change."""
 
-    def older(environ, start_response):
-        environ["QUERY_STRING"] = environ["QUERY_STRING"].replace("counterparts", "unknown")
+    def respond(environ, start_response):
+        change(environ)
         return app(environ, start_response)
 
-    return older
+    return respond
+
+
+def forget_counterparts(environ: WSGIEnvironment) -> None:
+    environ["QUERY_STRING"] = environ["QUERY_STRING"].replace("counterparts", "unknown")
+
+
+def forget_batches(environ: WSGIEnvironment) -> None:
+    environ["PATH_INFO"] = environ["PATH_INFO"].replace("_batches", "_unknown")
+
+
+def forget_preferences(environ: WSGIEnvironment) -> None:
+    environ.pop("HTTP_PREFER", None)
 
 
 @pytest.mark.parametrize("is_older", [False, True])
@@ -180,8 +205,10 @@ def test_counterparts_can_be_left_out(storage, organization_id, is_older):
     integration = core.integrations.create_integration(organization_id, esp="braze", name="App")
     reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("city", "town")]
     core.integrations.sync_fields(organization_id, integration.id, reported)
-    app = as_older_service(application(storage)) if is_older else application(storage)
-    with live_server(app) as url, client_at(url, Keyring(storage)) as client:
+    app = application(storage)
+    if is_older:
+        app = older(app, forget_counterparts)
+    with client_of(app, Keyring(storage)) as client:
         for members, keys in (
             ({}, ["city", "city_1", "town"]),
             ({"counterparts": False}, ["city", "town"]),
@@ -213,8 +240,7 @@ def test_a_failing_storage_of_the_service_raises_storage_unavailable(
         storage, RecipientFieldService(fields=broken_storage.fields, history=storage.history)
     )
     with (
-        live_server(app) as url,
-        client_at(url, Keyring(storage)) as client,
+        client_of(app, Keyring(storage)) as client,
         pytest.raises(StorageUnavailable) as unavailable,
     ):
         call(client, organization_id)
@@ -227,30 +253,13 @@ def test_a_failing_key_validator_raises_key_validation_unavailable(
     storage, broken_storage, organization_id, call
 ):
     app = application(storage, validator=StoredKeyValidator(broken_storage.api_keys))
-    with (
-        live_server(app) as url,
-        client_at(url, Keyring(storage)) as client,
-        pytest.raises(KeyValidationUnavailable),
-    ):
+    with client_of(app, Keyring(storage)) as client, pytest.raises(KeyValidationUnavailable):
         call(client, organization_id)
 
 
-def test_a_batch_above_the_body_limit_of_the_service_raises_request_refused(
-    storage, organization_id
-):
-    code = "\N{GRINNING FACE}" * 10_000
-    drafts = [a_draft(key=f"key_{n}", custom_insertion_code=code) for n in range(30)]
-    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
-        with pytest.raises(RequestRefused) as refused:
-            client.apply_batch(organization_id, Batch(tuple(map(CreateField, drafts))))
-        assert client.list_fields(organization_id).fields == ()
-    assert refused.value.code == "payload_too_large"
-
-
-def test_the_version_of_each_field_is_0(storage, organization_id):
-    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
-        created = client.create_field(organization_id, a_draft())
-        assert (created.version, client.get_field(organization_id, CITY).version) == (0, 0)
+def test_the_version_of_each_field_is_0(client, organization_id):
+    created = client.create_field(organization_id, a_draft())
+    assert (created.version, client.get_field(organization_id, CITY).version) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -308,8 +317,7 @@ class TestOneKey:
 
     @pytest.mark.parametrize("name", CALLS)
     def test_other_organizations_do_not_exist(self, url, key, organization_id, name):
-        absent = FieldNotFound if name in {"get", "update", "delete"} else OrganizationNotFound
-        with RecipientFieldsClient(url, key) as client, pytest.raises(absent):
+        with RecipientFieldsClient(url, key) as client, pytest.raises(ABSENT[name]):
             CALLS[name](client, OrganizationId(organization_id + 1))
 
     def test_the_organization_is_requested_once(self, organization_id):
@@ -317,7 +325,7 @@ class TestOneKey:
             {"recipient_fields": []}, ETag=f'"{organization_id}-1"', **{"Total-Count": "0"}
         )
         with (
-            stub_server(lambda _: catalog) as server,
+            stub_server(always(catalog)) as server,
             RecipientFieldsClient(server.url, KEY) as client,
         ):
             for _ in range(3):
@@ -351,69 +359,52 @@ class TestOneKey:
 def test_a_service_without_batches_is_distinguished_from_an_absent_organization(
     storage, organization_id
 ):
-    app = application(storage)
-
-    def older(environ, start_response):
-        if environ["PATH_INFO"].endswith("_batches"):
-            environ["PATH_INFO"] = "/api/v1/unknown"
-        return app(environ, start_response)
-
     with (
-        live_server(older) as url,
-        client_at(url, Keyring(storage)) as client,
+        client_of(older(application(storage), forget_batches), Keyring(storage)) as client,
         pytest.raises(RequestRefused, match="does not support batches") as refused,
     ):
         client.apply_batch(organization_id, Batch((DeleteField(CITY),)))
     assert refused.value.code == "not_found"
 
 
-def test_a_batch_above_the_limits_of_the_service_raises_request_refused(storage, organization_id):
+def test_a_batch_above_the_limits_of_the_service_raises_request_refused(client, organization_id):
     operations = (DeleteField(CITY),) * 1_001
-    large = tuple(
-        CreateField(a_draft(f"k{n}", custom_insertion_code="x" * 10_000)) for n in range(110)
-    )
-    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
-        with pytest.raises(RequestRefused, match=r"at most 1,000 operations") as refused:
-            client.apply_batch(organization_id, Batch(operations))
-        assert refused.value.code == "validation_failed"
-        with pytest.raises(RequestRefused) as refused:
-            client.apply_batch(organization_id, Batch(large))
-        assert refused.value.code == "payload_too_large"
-        assert client.list_fields(organization_id).fields == ()
+    code = "\N{GRINNING FACE}" * 10_000
+    large = tuple(CreateField(a_draft(f"k{n}", custom_insertion_code=code)) for n in range(30))
+    with pytest.raises(RequestRefused, match=r"at most 1,000 operations") as refused:
+        client.apply_batch(organization_id, Batch(operations))
+    assert refused.value.code == "validation_failed"
+    with pytest.raises(RequestRefused) as refused:
+        client.apply_batch(organization_id, Batch(large))
+    assert refused.value.code == "payload_too_large"
+    assert client.list_fields(organization_id).fields == ()
 
 
 def test_a_response_with_too_few_results_raises_storage_unavailable(organization_id):
-    response = StubResponse.json({"results": []})
+    handler = always(StubResponse.json({"results": []}))
     with (
-        stub_server(lambda _: response) as server,
-        client_at(server.url, {organization_id: KEY}) as client,
+        stub_service(handler, {organization_id: KEY}) as (_, client),
         pytest.raises(StorageUnavailable, match="number of results"),
     ):
         client.apply_batch(organization_id, Batch((DeleteField(CITY),)))
 
 
-def test_fields_that_are_too_large_for_the_response_to_a_batch_are_read(storage, organization_id):
+def test_fields_that_are_too_large_for_the_response_to_a_batch_are_read(client, organization_id):
     code = "x" * 10_000
     creations = [CreateField(a_draft("city", custom_insertion_code=code))]
     updates = [UpdateField(CITY, FieldChanges(name=f"City {n}")) for n in range(900)]
     town = FieldKey("town")
     batch = Batch((*creations, *updates, CreateField(a_draft(town)), DeleteField(town)))
-    with live_server(application(storage)) as url, client_at(url, Keyring(storage)) as client:
-        *fields, created, deleted = client.apply_batch(organization_id, batch)
-        [city] = client.list_fields(organization_id).fields
-        assert fields == [city] * 901
-        assert created is deleted is None
-        assert (city.name, city.custom_insertion_code) == ("City 899", code)
+    *fields, created, deleted = client.apply_batch(organization_id, batch)
+    [city] = client.list_fields(organization_id).fields
+    assert fields == [city] * 901
+    assert created is deleted is None
+    assert (city.name, city.custom_insertion_code) == ("City 899", code)
 
 
 def test_a_service_that_does_not_know_the_preference_sends_the_fields(storage, organization_id):
-    app = application(storage)
-
-    def older(environ, start_response):
-        environ.pop("HTTP_PREFER", None)
-        return app(environ, start_response)
-
-    with live_server(older) as url, client_at(url, Keyring(storage)) as client:
+    app = older(application(storage), forget_preferences)
+    with client_of(app, Keyring(storage)) as client:
         batch = Batch(
             (CreateField(a_draft("city")), DeleteField(CITY), CreateField(a_draft("zip")))
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import pytest
 from attrs import evolve, frozen
@@ -26,11 +27,15 @@ from recipient_fields.domain import (
 from recipient_fields.domain.conditions import parse_condition
 from recipient_fields.domain.content import parse_content, read_content
 from recipient_fields.domain.esp import Esp, ExportOptions
-from recipient_fields.domain.integrations import Conversion, ConversionOptions, EspField
+from recipient_fields.domain.integrations import ConversionOptions, EspField
 
-from ...support.http_server import StubResponse, stub_server
-from .live_server import NO_RETRIES, Keyring, application, live_server
+from ...support.http_server import StubResponse, always
+from .live_server import Keyring, application, live_server, stub_service
 
+Call: TypeAlias = Callable[[Any, OrganizationId], Any]
+"""A call of the library or of a client."""
+
+KEYS = {OrganizationId(1): "key"}
 BRAZE, MAILCHIMP, KLAVIYO = IntegrationId(1), IntegrationId(2), IntegrationId(3)
 
 
@@ -58,14 +63,13 @@ def both() -> Iterator[Both]:
         *(("born", DataType.DATE), ("seen", DataType.DATETIME)),
     ):
         code = f"custom_attribute.${{{key}}}"
-        draft = FieldDraft(
-            name=key.title(),
-            key=key,
-            data_type=data_type,
-            custom_insertion_code=f"{{{{{code}}}}}",
-            custom_value_expression=code,
+        codes: dict[str, Any] = {
+            "custom_insertion_code": f"{{{{{code}}}}}",
+            "custom_value_expression": code,
+        }
+        core.fields.create_field(
+            acme, FieldDraft(name=key.title(), key=key, data_type=data_type, **codes)
         )
-        core.fields.create_field(acme, draft)
     level = FieldDraft(name="Level", data_type=DataType.TEXT, allowed_values=["gold", "silver"])
     core.fields.create_field(acme, level)
     with (
@@ -75,7 +79,7 @@ def both() -> Iterator[Both]:
         yield Both(core, client, acme)
 
 
-def outcome(call: Callable[[Any, OrganizationId], object], target: Any, acme: OrganizationId):
+def outcome(call: Call, target: Any, acme: OrganizationId):
     """Return the result, or the class, the message and the attributes of the error."""
     try:
         return call(target, acme)
@@ -87,44 +91,47 @@ def outcome(call: Callable[[Any, OrganizationId], object], target: Any, acme: Or
         return type(error), str(error), violations, getattr(error, "member", None)
 
 
+def exporting(text: str, *arguments: object) -> Call:
+    return lambda content, acme: content.export_content(acme, parse_content(text), *arguments)
+
+
+def checking(text: str, **options: object) -> Call:
+    return lambda content, acme: content.check_content(acme, parse_content(text), **options)
+
+
+def previewing(text: str, values: Mapping[str, object], **options: object) -> Call:
+    return lambda content, acme: content.preview_content(
+        acme, parse_content(text), values, **options
+    )
+
+
 CONTENT = 'Tier: {{recipient.tier | default: "none"}}.\n{{#if recipient.visits > 3}}!{{/if}}'
-CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
+ESP = Esp("braze")
+LENIENT = ExportOptions(strict=False, surface="subject", literals=["[[b]]"])
+RECIPIENT = {
+    "tier": "A & B",
+    "visits": 4,
+    "born": date(1985, 1, 31),
+    "seen": datetime(2026, 11, 20, 9, tzinfo=UTC),
+}
+CALLS: dict[str, Call] = {
     "integrations": lambda content, acme: content.list_integrations(acme),
-    "export": lambda content, acme: content.export_content(acme, parse_content(CONTENT), "braze"),
-    "export of HTML": lambda content, acme: content.export_content(
-        acme, parse_content(f"<p>{CONTENT}</p>"), BRAZE, ExportOptions(raw=True)
-    ),
-    "export with mistakes": lambda content, acme: content.export_content(
-        acme,
-        parse_content("*|A|* {{a}} {{a}} {{recipients.x}} [[b]]"),
-        Esp("braze"),
-        ExportOptions(strict=False, surface="subject", literals=["[[b]]"]),
-    ),
-    "mistakes": lambda content, acme: content.export_content(
-        acme, parse_content("Hello\n*|A|* {{a}} {{recipient.tear}}"), Esp("braze")
-    ),
-    "caveats": lambda content, acme: content.export_content(
-        acme, parse_content("{{a}}\n {{a}}"), Esp("braze"), ExportOptions(strict=True)
-    ),
+    "export": exporting(CONTENT, "braze"),
+    "export of HTML": exporting(f"<p>{CONTENT}</p>", BRAZE, ExportOptions(raw=True)),
+    "export with mistakes": exporting("*|A|* {{a}} {{a}} {{recipients.x}} [[b]]", ESP, LENIENT),
+    "mistakes": exporting("Hello\n*|A|* {{a}} {{recipient.tear}}", ESP),
+    "caveats": exporting("{{a}}\n {{a}}", ESP, ExportOptions(strict=True)),
     "invalid content": lambda content, acme: content.export_content(
-        acme, read_content("{{/if}} {{recipient.tear}}"), Esp("braze")
+        acme, read_content("{{/if}} {{recipient.tear}}"), ESP
     ),
-    "several integrations": lambda content, acme: content.export_content(
-        acme, parse_content(CONTENT), Esp("klaviyo")
+    "several integrations": exporting(CONTENT, Esp("klaviyo")),
+    "no integration": exporting(CONTENT, IntegrationId(99)),
+    "check": checking(CONTENT),
+    "check of mistakes": checking("{{recipient.tear}} *|FNAME|*"),
+    "check with permitted mistakes": checking(
+        "{{recipient.town}} *|FNAME|* [[b]]", strict=False, literals=["[[b]]"]
     ),
-    "no integration": lambda content, acme: content.export_content(
-        acme, parse_content(CONTENT), IntegrationId(99)
-    ),
-    "check": lambda content, acme: content.check_content(acme, parse_content(CONTENT)),
-    "check of mistakes": lambda content, acme: content.check_content(
-        acme, parse_content("{{recipient.tear}} *|FNAME|*")
-    ),
-    "check with permitted mistakes": lambda content, acme: content.check_content(
-        acme, parse_content("{{recipient.town}} *|FNAME|* [[b]]"), strict=False, literals=["[[b]]"]
-    ),
-    "export of event data": lambda content, acme: content.export_content(
-        acme, parse_content("{{event.a.b}}"), Esp("braze"), ExportOptions(sent_by="context")
-    ),
+    "export of event data": exporting("{{event.a.b}}", ESP, ExportOptions(sent_by="context")),
     "conversion with caveats": lambda content, acme: content.convert_content(
         acme, "a\n{{ feeds.a }}", KLAVIYO, "braze", ConversionOptions(strict=True)
     ),
@@ -134,38 +141,21 @@ CALLS: dict[str, Callable[[Any, OrganizationId], object]] = {
     "conversion to several integrations": lambda content, acme: content.convert_content(
         acme, "a", BRAZE, "klaviyo"
     ),
-    "preview of event data": lambda content, acme: content.preview_content(
-        acme, parse_content("{{event.a[0].b}}"), {}, event={"a": [{"b": "c"}]}
+    "preview of event data": previewing("{{event.a[0].b}}", {}, event={"a": [{"b": "c"}]}),
+    "preview": previewing(
+        f"<p>{CONTENT} {{{{recipient.born}}}} {{{{recipient.seen}}}}</p>", RECIPIENT
     ),
-    "preview": lambda content, acme: content.preview_content(
-        acme,
-        parse_content(f"<p>{CONTENT} {{{{recipient.born}}}} {{{{recipient.seen}}}}</p>"),
-        {
-            "tier": "A & B",
-            "visits": 4,
-            "born": date(1985, 1, 31),
-            "seen": datetime(2026, 11, 20, 9, tzinfo=UTC),
-        },
+    "preview with a value that is not allowed": previewing(
+        "<p>{{recipient.level}}", {"level": "Gold"}
     ),
-    "preview with a value that is not allowed": lambda content, acme: content.preview_content(
-        acme, parse_content("<p>{{recipient.level}}"), {"level": "Gold"}
+    "preview for a recipient with several invalid values": previewing(
+        CONTENT, {"visits": "x", "born": "2026-02-29", "level": "Gold"}
     ),
-    "preview for a recipient with several invalid values": lambda content, acme: (
-        content.preview_content(
-            acme, parse_content(CONTENT), {"visits": "x", "born": "2026-02-29", "level": "Gold"}
-        )
-    ),
-    "preview as text": lambda content, acme: content.preview_content(
-        acme, parse_content("<p>{{recipient.tier}}"), {"tier": "<b>"}, surface="text"
-    ),
-    "preview of invalid content": lambda content, acme: content.preview_content(
-        acme, parse_content("{{recipient.tear}}"), {}
-    ),
-    "preview for an invalid recipient": lambda content, acme: content.preview_content(
-        acme, parse_content(CONTENT), {"tear": "gold"}
-    ),
+    "preview as text": previewing("<p>{{recipient.tier}}", {"tier": "<b>"}, surface="text"),
+    "preview of invalid content": previewing("{{recipient.tear}}", {}),
+    "preview for an invalid recipient": previewing(CONTENT, {"tear": "gold"}),
     "condition": lambda content, acme: content.compile_condition(
-        acme, parse_condition('tier = "gold" and visits > 3'), Esp("braze"), then="A", otherwise="B"
+        acme, parse_condition('tier = "gold" and visits > 3'), ESP, then="A", otherwise="B"
     ),
     "invalid condition": lambda content, acme: content.compile_condition(
         acme, parse_condition('tier = "gold"'), "braze", then="A{%"
@@ -191,7 +181,7 @@ OPTIONS = ConversionOptions(
     sent_by_source="event",
     bare="field",
 )
-CONVERTED: dict[str, Callable[[Any, OrganizationId], Conversion]] = {
+CONVERTED: dict[str, Call] = {
     "to another ESP": lambda content, acme: content.convert_content(
         acme, "{{ person.tier|default:'none' }}\n{% if person.x %}{% endif %}", KLAVIYO, BRAZE
     ),
@@ -259,15 +249,8 @@ def test_content_above_the_limit_of_a_body_is_refused(both):
 
 @pytest.mark.parametrize("value", [float("nan"), b"gold", {1: 2}])
 def test_values_that_json_can_not_contain_are_refused_and_not_sent(value):
-    with (
-        stub_server(lambda _: StubResponse(200)) as server,
-        RecipientFieldsClient(server.url, keys={OrganizationId(1): "key"}) as client,
-    ):
-        kind, _, violations, _ = outcome(
-            lambda client, acme: client.preview_content(acme, parse_content(""), {"tier": value}),
-            client,
-            OrganizationId(1),
-        )
+    with stub_service(always(StubResponse(200)), KEYS) as (server, client):
+        kind, _, violations, _ = outcome(previewing("", {"tier": value}), client, OrganizationId(1))
     assert kind.__name__ == "InvalidRecipient"
     assert [path for _, _, path, _ in violations] == [("tier",)]
     assert server.requests == []
@@ -276,19 +259,15 @@ def test_values_that_json_can_not_contain_are_refused_and_not_sent(value):
 def test_another_object_in_place_of_an_argument_is_rejected(both):
     client: Any = both.client
     content, condition = parse_content("Hello"), parse_condition("tier is set")
+    export, preview = client.export_content, client.preview_content
+    compile_condition = partial(client.compile_condition, both.acme)
     for message, call in {
-        "content must be a Content": lambda: client.export_content(both.acme, "Hello", "braze"),
-        "options must be an ExportOptions": lambda: client.export_content(
-            both.acme, content, "braze", {}
-        ),
-        "target must be": lambda: client.export_content(both.acme, content, None),
-        "values must be a Mapping": lambda: client.preview_content(both.acme, content, None),
-        "condition must be a Condition": lambda: client.compile_condition(
-            both.acme, "tier is set", "braze", then=""
-        ),
-        "then must be a str": lambda: client.compile_condition(
-            both.acme, condition, "braze", then=None
-        ),
+        "content must be a Content": lambda: export(both.acme, "Hello", "braze"),
+        "options must be an ExportOptions": lambda: export(both.acme, content, "braze", {}),
+        "target must be": lambda: export(both.acme, content, None),
+        "values must be a Mapping": lambda: preview(both.acme, content, None),
+        "condition must be a Condition": lambda: compile_condition("a is set", "braze", then=""),
+        "then must be a str": lambda: compile_condition(condition, "braze", then=None),
     }.items():
         with pytest.raises(TypeError, match=message):
             call()
@@ -310,12 +289,7 @@ def test_a_code_of_a_later_version_is_the_general_one_of_its_kind() -> None:
         "fields": [],
         "later": 1,
     }
-    with (
-        stub_server(lambda _: StubResponse.json(exported)) as server,
-        RecipientFieldsClient(
-            server.url, keys={OrganizationId(1): "key"}, retry_policy=NO_RETRIES
-        ) as client,
-    ):
+    with stub_service(always(StubResponse.json(exported)), KEYS) as (_, client):
         result = client.export_content(OrganizationId(1), parse_content("Hello"), Esp("braze"))
     codes = [each.code.value for each in result.warnings]
     assert codes == ["foreign_code", "possibly_foreign_code"]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 
 import pytest
 from attrs import frozen
 
-from recipient_fields.adapters.client import RecipientFieldsClient
+from recipient_fields.adapters.client import RetryPolicy
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.application import HistoryStorage, RecipientFields, RecipientFieldService
 from recipient_fields.testing import RecipientFieldsContract
 
-from .live_server import Application, Keyring, application, live_server
+from .live_server import Keyring, application, client_of
 
 
 @frozen
@@ -31,16 +31,10 @@ def service_on(storage: HistoryStorage) -> RecipientFieldService:
     )
 
 
-@contextmanager
-def client_of(
-    storage: HistoryStorage, app: Application, path: str = ""
-) -> Iterator[Implementation]:
-    """Run the application. Yield a client of it."""
-    with (
-        live_server(app) as url,
-        RecipientFieldsClient(url + path, keys=Keyring(storage)) as client,
-    ):
-        yield Implementation(storage, client)
+def client_on(storage: HistoryStorage) -> AbstractContextManager[RecipientFields]:
+    """Run a service on this storage. Yield a client of it."""
+    app = application(storage, service_on(storage))
+    return client_of(app, Keyring(storage), RetryPolicy())
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +46,14 @@ def in_process() -> Implementation:
 @pytest.fixture(scope="module")
 def client_on_memory() -> Iterator[Implementation]:
     storage = MemoryStorage()
-    with client_of(storage, application(storage, service_on(storage))) as implementation:
-        yield implementation
+    with client_on(storage) as client:
+        yield Implementation(storage, client)
 
 
 @pytest.fixture(scope="module")
 def client_on_postgres(shared_database: str) -> Iterator[Implementation]:
-    with (
-        closing(PostgresStorage(shared_database)) as storage,
-        client_of(storage, application(storage, service_on(storage))) as implementation,
-    ):
-        yield implementation
+    with closing(PostgresStorage(shared_database)) as storage, client_on(storage) as client:
+        yield Implementation(storage, client)
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +67,8 @@ def client_below_a_path() -> Iterator[Implementation]:
         environ["PATH_INFO"] = environ["PATH_INFO"].removeprefix("/tools/fields")
         return app(environ, start_response)
 
-    with client_of(storage, mounted, "/tools/fields/") as implementation:
-        yield implementation
+    with client_of(mounted, Keyring(storage), RetryPolicy(), "/tools/fields/") as client:
+        yield Implementation(storage, client)
 
 
 class Contract(RecipientFieldsContract):

@@ -112,8 +112,16 @@ def response_with(problem: Problem, request_id: str = "a-1") -> Response:
 
 
 def error_response(status: int, error: Any) -> Response:
-    body = json.dumps({"error": error}).encode()
+    return json_response(status, json.dumps({"error": error}).encode())
+
+
+def json_response(status: int, body: bytes) -> Response:
     return Response(status, {"Content-Type": "application/json"}, body)
+
+
+def refused(status: int, code: object, **members: object) -> Response:
+    """Return a response with an error that has this code."""
+    return error_response(status, {"code": code, "message": "No.", **members})
 
 
 def not_found_of(error: RecipientFieldsError) -> NotFound:
@@ -147,20 +155,20 @@ BATCH_EXAMPLES: list[RecipientFieldsError] = [
 @pytest.mark.parametrize("sentence", ["The API key expired on 2026-10-01.", "It was lost."])
 def test_a_refused_key_has_the_explanation_of_the_service(sentence):
     challenge = f'Bearer realm="a", error="invalid_token", error_description="{sentence}"'
-    refused = problem("unauthorized", headers={"WWW-Authenticate": challenge})
-    error = error_of(response_with(refused), FieldNotFound)
+    unauthorized = problem("unauthorized", headers={"WWW-Authenticate": challenge})
+    error = error_of(response_with(unauthorized), FieldNotFound)
     assert (type(error), str(error)) == (KeyRefused, f"{sentence} Use a valid key.")
 
 
 def test_the_examples_contain_every_error_with_a_response():
     only_of_batches = {CatalogChanged, KeyRepeated, InvalidDocument}
-    refused = {MissingGroup}  # It is RequestRefused, like other responses with 501.
-    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches - refused
+    not_implemented = {MissingGroup}  # It is RequestRefused, like other responses with 501.
+    assert {type(error) for error in EXAMPLES} == CODES.keys() - only_of_batches - not_implemented
 
 
 def test_a_service_without_a_history_refuses_the_request():
-    refused = problem_of(MissingGroup(StorageGroup.HISTORY))
-    error = error_of(response_with(refused), OrganizationNotFound)
+    response = response_with(problem_of(MissingGroup(StorageGroup.HISTORY)))
+    error = error_of(response, OrganizationNotFound)
     assert isinstance(error, RequestRefused)
     assert (error.code, str(error)) == ("not_implemented", "This service has no history of fields.")
 
@@ -182,27 +190,21 @@ def contents(error: RecipientFieldsError) -> object:
 @pytest.mark.parametrize("pointer", ["/operations", "/if_revision", ""])
 def test_an_invalid_batch_raises_request_refused(pointer):
     detail = {"pointer": pointer, "code": "empty", "message": "Send at least one operation."}
-    error = {"code": "validation_failed", "message": "No.", "details": [detail]}
-    refused = error_of(error_response(422, error), OrganizationNotFound, BATCH)
-    assert type(refused) is RequestRefused
-    assert str(refused) == "Send at least one operation."
+    response = refused(422, "validation_failed", details=[detail])
+    error = error_of(response, OrganizationNotFound, BATCH)
+    assert (type(error), str(error)) == (RequestRefused, "Send at least one operation.")
+
+
+ABSENT_OPERATION = {"pointer": "/operations/2", "code": "not_found", "message": "No."}
 
 
 @pytest.mark.parametrize(
-    "error",
-    [
-        {"code": "precondition_failed", "message": "No."},
-        {
-            "code": "not_found",
-            "message": "No.",
-            "details": [{"pointer": "/operations/2", "code": "not_found", "message": "No."}],
-        },
-    ],
+    "response",
+    [refused(412, "precondition_failed"), refused(412, "not_found", details=[ABSENT_OPERATION])],
     ids=["no entity tag", "an operation that the batch does not have"],
 )
-def test_an_invalid_error_of_a_batch_raises_storage_unavailable(error):
-    converted = error_of(error_response(412, error), OrganizationNotFound, BATCH)
-    assert type(converted) is StorageUnavailable
+def test_an_invalid_error_of_a_batch_raises_storage_unavailable(response):
+    assert type(error_of(response, OrganizationNotFound, BATCH)) is StorageUnavailable
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=repr)
@@ -220,34 +222,29 @@ def test_every_other_code_has_an_error(code):
 
 
 def test_an_unknown_code_is_an_error_by_its_status():
-    error = {"code": "quota_reached", "message": "Wait."}
-    assert type(error_of(error_response(403, error), FieldNotFound)) is RequestRefused
-    assert type(error_of(error_response(500, error), FieldNotFound)) is StorageUnavailable
+    assert type(error_of(refused(403, "quota_reached"), FieldNotFound)) is RequestRefused
+    assert type(error_of(refused(500, "quota_reached"), FieldNotFound)) is StorageUnavailable
 
 
 @pytest.mark.parametrize("pointers", [["/literals/0"], ["/content", "/surface"]])
 def test_violations_of_no_value_or_of_several_values_raise_request_refused(pointers):
     details = [{"pointer": each, "code": "blank", "message": f"No {each}."} for each in pointers]
-    error = {"code": "validation_failed", "message": "No.", "details": details}
-    refused = error_of(error_response(422, error), OrganizationNotFound)
-    assert isinstance(refused, RequestRefused)
-    assert refused.code == "validation_failed"
-    assert all(f"No {each}." in str(refused) for each in pointers)
+    error = error_of(refused(422, "validation_failed", details=details), OrganizationNotFound)
+    assert isinstance(error, RequestRefused)
+    assert error.code == "validation_failed"
+    assert all(f"No {each}." in str(error) for each in pointers)
 
 
 def test_an_unknown_rule_is_reported_as_format():
     detail = {"pointer": "/recipient_field/name", "code": "rude", "message": "Be kind."}
-    error = {"code": "validation_failed", "message": "No.", "details": [detail]}
-    invalid = error_of(error_response(422, error), FieldNotFound)
+    invalid = error_of(refused(422, "validation_failed", details=[detail]), FieldNotFound)
     assert isinstance(invalid, InvalidField)
     assert invalid.violations == (Violation(Rule.FORMAT, "Be kind.", ("name",)),)
 
 
 @pytest.mark.parametrize(("sent", "limit"), [({"limit": 7}, 7), ({}, 0), ({"limit": None}, 0)])
 def test_the_limit_of_fields_is_a_member_or_0_if_an_older_service_does_not_send_it(sent, limit):
-    message = "The organization has reached its limit of 1,000 API-managed fields."
-    error = {"code": "field_limit_reached", "message": message, **sent}
-    reached = error_of(error_response(409, error), OrganizationNotFound)
+    reached = error_of(refused(409, "field_limit_reached", **sent), OrganizationNotFound)
     assert isinstance(reached, FieldLimitReached)
     assert reached.limit == limit
 
@@ -265,35 +262,22 @@ def test_an_invalid_request_id_is_not_in_a_note():
 INVALID_RESPONSES = {
     "not JSON": Response(404, {"Content-Type": "text/html"}, b'{"error": {"code": "not_found"}}'),
     "no media type": Response(404, {}, b'{"error": {"code": "not_found", "message": ""}}'),
-    "truncated": Response(404, {"Content-Type": "application/json"}, b'{"error": {"code": "not_'),
-    "not UTF-8": Response(404, {"Content-Type": "application/json"}, b'{"error": "\xff"}'),
-    "nested too deep": Response(404, {"Content-Type": "application/json"}, b"[" * 100_000),
-    "NaN": Response(404, {"Content-Type": "application/json"}, b'{"error": NaN}'),
-    "an array": Response(404, {"Content-Type": "application/json"}, b"[]"),
+    "truncated": json_response(404, b'{"error": {"code": "not_'),
+    "not UTF-8": json_response(404, b'{"error": "\xff"}'),
+    "nested too deep": json_response(404, b"[" * 100_000),
+    "NaN": json_response(404, b'{"error": NaN}'),
+    "an array": json_response(404, b"[]"),
     "an error that is not an object": error_response(404, "not_found"),
     "no message": error_response(404, {"code": "not_found"}),
-    "a code that is not a string": error_response(404, {"code": 404, "message": "No."}),
-    "forbidden without a reason": error_response(403, {"code": "forbidden", "message": "No."}),
-    "a taken key without details": error_response(
-        409, {"code": "key_already_exists", "message": "No."}
+    "a code that is not a string": refused(404, 404),
+    "forbidden without a reason": refused(403, "forbidden"),
+    "a taken key without details": refused(409, "key_already_exists"),
+    "an existing id that is not an integer": refused(
+        409, "key_already_exists", details=[{"existing_id": True, "existing_key": "city"}]
     ),
-    "an existing id that is not an integer": error_response(
-        409,
-        {
-            "code": "key_already_exists",
-            "message": "No.",
-            "details": [{"existing_id": True, "existing_key": "city"}],
-        },
-    ),
-    "a refused condition without details": error_response(
-        422, {"code": "not_expressible", "message": "No.", "details": []}
-    ),
-    "a taken key with empty details": error_response(
-        409, {"code": "key_already_exists", "message": "No.", "details": []}
-    ),
-    "details that are not objects": error_response(
-        422, {"code": "validation_failed", "message": "No.", "details": [5]}
-    ),
+    "a refused condition without details": refused(422, "not_expressible", details=[]),
+    "a taken key with empty details": refused(409, "key_already_exists", details=[]),
+    "details that are not objects": refused(422, "validation_failed", details=[5]),
 }
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
@@ -31,32 +29,30 @@ from recipient_fields.domain import (
 )
 from recipient_fields.domain.content import parse_content
 from recipient_fields.domain.esp import Esp
-from recipient_fields.testing.examples import in_pairs
+from recipient_fields.testing.examples import NOW, in_pairs
 
 from ...support.http_server import (
     HANG,
     RESET,
-    Handler,
     ReceivedRequest,
     StubResponse,
-    StubServer,
     always,
     in_turn,
     stub_server,
 )
-from ..postgres.examples import NOW
+from . import live_server
 
 ORGANIZATION = OrganizationId(1)
 KEY = "rfk_secret"
 CITY = FieldKey("city")
 SHORT_DEADLINE = RetryPolicy(deadline=2, connect_timeout=1, backoff=0.001)
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-CERTIFICATE = Path(__file__).parent.parent / "esp" / "self_signed.pem"
 
 DRAFT = FieldDraft(name="City", key="city", data_type=DataType.TEXT)
 FIELD = evolve(DRAFT.define(by=API, at=NOW).with_id(FieldId(7), ORGANIZATION), version=0)
 DOCUMENT = render_field(FIELD)
 TAG = f'"7-{epoch_milliseconds(NOW):x}"'
+RESPONSE = StubResponse.json({"recipient_field": DOCUMENT}, ETag=TAG)
 
 READS: Mapping[str, Callable[[RecipientFields], object]] = {
     "list": lambda client: client.list_fields(ORGANIZATION),
@@ -83,8 +79,7 @@ def valid_response(request: ReceivedRequest) -> StubResponse:
         return StubResponse(204)
     if request.method == "GET" and not request.path.endswith("/city"):
         return list_response(DOCUMENT, Total_Count="1")
-    response = StubResponse.json({"recipient_field": DOCUMENT}, ETag=TAG)
-    return evolve(response, status=201) if request.method == "POST" else response
+    return evolve(RESPONSE, status=201) if request.method == "POST" else RESPONSE
 
 
 def error_response(status: int, code: str, **headers: str) -> StubResponse:
@@ -96,15 +91,7 @@ def unavailable(code: str = "service_unavailable", after: str = "0") -> StubResp
     return error_response(503, code, **{"Retry-After": after})
 
 
-@contextmanager
-def stub_service(
-    handler: Handler, policy: RetryPolicy = SHORT_DEADLINE
-) -> Iterator[tuple[StubServer, RecipientFieldsClient]]:
-    with (
-        stub_server(handler) as server,
-        RecipientFieldsClient(server.url, keys={ORGANIZATION: KEY}, retry_policy=policy) as client,
-    ):
-        yield server, client
+stub_service = partial(live_server.stub_service, keys={ORGANIZATION: KEY}, policy=SHORT_DEADLINE)
 
 
 def error_message(call: Callable[[RecipientFields], object], client: RecipientFields) -> str:
@@ -189,9 +176,8 @@ def test_a_refused_connection_is_retried_with_backoff(call, waits):
         f"http://127.0.0.1:{port}", keys={ORGANIZATION: KEY}, retry_policy=SHORT_DEADLINE
     )
     with client:
-        assert error_message(call, client) == (
-            "The service can't be reached: no connection can be opened."
-        )
+        message = error_message(call, client)
+    assert message == "The service can't be reached: no connection can be opened."
     assert len(waits) == SHORT_DEADLINE.attempts - 1
     assert 0 < waits[0] <= 0.001 < waits[2] <= 0.004
 
@@ -233,20 +219,22 @@ def test_a_failed_key_validation_has_its_own_error():
 
 @each_call
 def test_a_service_that_does_not_respond_times_out_at_the_deadline(call):
-    with stub_service(always(HANG), evolve(SHORT_DEADLINE, deadline=0.4)) as (server, client):
+    policy = evolve(SHORT_DEADLINE, deadline=0.4)
+    with stub_service(always(HANG), policy=policy) as (server, client):
         assert error_message(call, client) == "The service did not respond in time."
     assert len(server.requests) == 1
 
 
 def test_a_response_above_the_size_limit_is_an_error():
-    with stub_service(valid_response, evolve(SHORT_DEADLINE, max_response=100)) as (server, client):
+    policy = evolve(SHORT_DEADLINE, max_response=100)
+    with stub_service(valid_response, policy=policy) as (server, client):
         assert "more than 100 bytes" in error_message(READS["list"], client)
     assert len(server.requests) == 1
 
 
 @in_pairs(call=CALLS, status=[301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(call, status):
-    with stub_server(lambda _: StubResponse(200)) as target:
+    with stub_server(always(StubResponse(200))) as target:
         headers = {"Location": f"{target.url}/api/v1/recipient_fields"}
         with stub_service(always(StubResponse(status, b"", headers))) as (server, client):
             error_message(call, client)
@@ -351,20 +339,17 @@ INVALID_PAGE_RESPONSES = {
 
 
 @pytest.mark.parametrize(
-    ("call", "response"),
+    ("name", "fault"),
     [
-        *[
-            (READS[name], response)
-            for name in ("list", "find")
-            for response in INVALID_LIST_RESPONSES.values()
-        ],
-        *[(READS["list"], response) for response in INVALID_CATALOG_RESPONSES.values()],
-        *[(READS["find"], response) for response in INVALID_PAGE_RESPONSES.values()],
+        *[(name, fault) for name in ("list", "find") for fault in INVALID_LIST_RESPONSES],
+        *[("list", fault) for fault in INVALID_CATALOG_RESPONSES],
+        *[("find", fault) for fault in INVALID_PAGE_RESPONSES],
     ],
 )
-def test_an_invalid_list_raises_storage_unavailable(call, response):
-    with stub_service(always(response)) as (_, client):
-        assert "does not match its contract" in error_message(call, client)
+def test_an_invalid_list_raises_storage_unavailable(name, fault):
+    responses = INVALID_LIST_RESPONSES | INVALID_CATALOG_RESPONSES | INVALID_PAGE_RESPONSES
+    with stub_service(always(responses[fault])) as (_, client):
+        assert "does not match its contract" in error_message(READS[name], client)
 
 
 INTEGRATION = {
@@ -399,25 +384,25 @@ def test_an_invalid_list_of_integrations_raises_storage_unavailable(integrations
         client.list_integrations(ORGANIZATION)
 
 
-def test_unknown_members_and_headers_are_ignored():
-    response = StubResponse.json(
-        {"recipient_field": {**DOCUMENT, "color": "red"}, "more": 1}, ETag=TAG, **{"X-New": "1"}
-    )
+UNUSUAL_RESPONSES = {
+    "unknown members": StubResponse.json(
+        {"recipient_field": {**DOCUMENT, "color": "red"}, "more": 1}, ETag=TAG
+    ),
+    "an unknown header": evolve(RESPONSE, headers={**RESPONSE.headers, "X-New": "1"}),
+    "a compressed body": evolve(
+        RESPONSE,
+        body=gzip.compress(RESPONSE.body),
+        headers={**RESPONSE.headers, "Content-Encoding": "gzip"},
+    ),
+    "a weak ETag": StubResponse.json({"recipient_field": DOCUMENT}, ETag=f"W/{TAG}"),
+}
+
+
+@pytest.mark.parametrize("response", UNUSUAL_RESPONSES.values(), ids=UNUSUAL_RESPONSES)
+def test_an_unusual_response_is_read(response):
     with stub_service(always(response)) as (_, client):
-        assert client.get_field(ORGANIZATION, CITY) == FIELD
-
-
-def test_a_compressed_response_is_read():
-    body = gzip.compress(json.dumps({"recipient_field": DOCUMENT}).encode())
-    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", "ETag": TAG}
-    with stub_service(always(StubResponse(200, body, headers))) as (_, client):
-        assert client.get_field(ORGANIZATION, CITY) == FIELD
-
-
-def test_a_weak_etag_is_accepted():
-    response = StubResponse.json({"recipient_field": DOCUMENT}, ETag=f"W/{TAG}")
-    with stub_service(always(response)) as (_, client):
-        assert client.get_field(ORGANIZATION, CITY).version_tag == TAG.strip('"')
+        field = client.get_field(ORGANIZATION, CITY)
+    assert (field, field.version_tag) == (FIELD, TAG.strip('"'))
 
 
 def test_the_client_reads_the_whole_list_if_the_service_rejects_the_cursor():
@@ -448,21 +433,10 @@ def test_a_query_that_is_too_long_for_a_url_is_not_sent():
     assert request.query == {}
 
 
-def test_an_untrusted_certificate_raises_storage_unavailable():
-    with stub_server(valid_response, certificate=CERTIFICATE) as server:
-        client = RecipientFieldsClient(
-            server.url, keys={ORGANIZATION: KEY}, retry_policy=SHORT_DEADLINE
-        )
-        with client:
-            assert "certificate" in error_message(READS["get"], client)
-    assert server.requests == []
-
-
 @each_write
 def test_a_write_does_not_use_a_connection_that_the_service_has_closed(call):
-    body = json.dumps({"recipient_field": DOCUMENT}).encode()
-    head = HEAD + f"ETag: {TAG}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    with stub_service(in_turn([(head, body)], valid_response)) as (server, client):
+    head = HEAD + f"ETag: {TAG}\r\nContent-Length: {len(RESPONSE.body)}\r\n\r\n".encode()
+    with stub_service(in_turn([(head, RESPONSE.body)], valid_response)) as (server, client):
         client.get_field(ORGANIZATION, CITY)
         while server.connections:
             sleep(0.001)
@@ -482,9 +456,8 @@ def test_a_call_of_a_closed_client_raises_storage_unavailable(call):
     with stub_service(valid_response) as (server, client):
         client.close()
         client.close()
-        assert error_message(call, client) == (
-            "The service can't be reached: the connections to it were closed."
-        )
+        message = error_message(call, client)
+    assert message == "The service can't be reached: the connections to it were closed."
     assert server.requests == []
 
 

@@ -9,27 +9,49 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
 from xml.sax.saxutils import escape
 
-from attrs import frozen
+import pytest
+from attrs import Factory, frozen
 
 from recipient_fields.adapters.esp import SOURCES, Limits
 from recipient_fields.application import EspFieldSource
-from recipient_fields.domain import DataType
+from recipient_fields.domain import DataType, IntegrationId, OrganizationId
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, RefusedField, ReportedField
+from recipient_fields.domain.integrations import (
+    EspField,
+    EspRefused,
+    Integration,
+    RefusedField,
+    ReportedField,
+    SyncPlan,
+    SyncRun,
+)
 
-from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse
+from ...support.http_server import (
+    Handler,
+    ReceivedRequest,
+    Reply,
+    StubResponse,
+    StubServer,
+    always,
+    in_turn,
+)
 from . import descriptions
 from .descriptions import Description
 
 SECRET = "s3cret-Key-us7"
 LIST = "It holds a list of values; a recipient field holds one."
 OBJECT = "It holds an object; a recipient field holds one value."
+WITHOUT_VALUES = "No profile that was read has a value, so its type is unknown."
 ENCRYPTED = "It holds encrypted values; a recipient field holds plain ones."
 TEST_LIMITS = Limits(read_timeout=5, run_timeout=20, attempts=3, backoff=0.001, max_backoff=2)
+
+Serve: TypeAlias = Callable[[Handler], StubServer]
+"""A function that runs a server with a handler."""
 
 UNAUTHORIZED = StubResponse(401, b'{"error": "unauthorized"}')
 NOT_FOUND = StubResponse(404, b'{"error": "not found"}')
@@ -42,7 +64,7 @@ class Account:
     esp: Esp
     handler: Handler
     reported: tuple[ReportedField, ...]
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = Factory(lambda: {"api_key": SECRET})
     listing: str
     """The path of the list of fields."""
     name: str = ""
@@ -52,6 +74,34 @@ class Account:
         self, url: str, *, limits: Limits = TEST_LIMITS, **settings: object
     ) -> EspFieldSource:
         return SOURCES[self.esp](**{**self.settings, **settings}, url=url, limits=limits)
+
+    def listing_with(self, listing: Handler) -> Handler:
+        """Return the handler with another one for the requests for the list of fields."""
+        return lambda request: (listing if request.path == self.listing else self.handler)(request)
+
+    def listing_after(self, replies: Iterable[Reply]) -> Handler:
+        """Return the handler that sends these replies to the first requests for the list."""
+        return self.listing_with(in_turn(replies, self.handler))
+
+    def listings(self, server: StubServer) -> list[ReceivedRequest]:
+        """Return the requests for the list that the server has received."""
+        return [request for request in server.requests if request.path == self.listing]
+
+
+def refusal(source: EspFieldSource, error: type[Exception] = EspRefused) -> str:
+    """Return the message of the error that the source raises when its fields are read."""
+    with pytest.raises(error) as raised:
+        list(source.fields())
+    return str(raised.value)
+
+
+def synced(esp: Esp, reported: Sequence[ReportedField]) -> SyncPlan:
+    """Return what a first sync of these fields stores."""
+    now = datetime.now(UTC)
+    integration = Integration(
+        id=IntegrationId(1), organization_id=OrganizationId(1), esp=esp, name="Main", created_at=now
+    )
+    return SyncRun.from_report(integration, reported, at=now).plan(integration, [])
 
 
 def field(
@@ -77,19 +127,21 @@ def unknown_type(name: str, type_name: str) -> RefusedField:
     return RefusedField(name, f"Its type {type_name!r} is unknown.")
 
 
-def described(
-    description: Description, path: str, credential: tuple[str, str], list_fields: Handler
-) -> Handler:
-    """Return the handler of a path that requires a header with a credential.
+Credential: TypeAlias = tuple[str, str]
+"""The name and the value of a header."""
+
+
+def described(description: Description, credential: Credential, list_fields: Handler) -> Handler:
+    """Return the handler of a request that requires a credential.
 
     Like the ESP, it responds with 400 to a request that its description does not permit.
     """
-    header, value = credential
 
     def handler(request: ReceivedRequest) -> Reply:
+        header, value = credential
         if request.headers.get(header) != value:
             return UNAUTHORIZED
-        if request.path != path or not description.names(request):
+        if not description.names(request):
             return NOT_FOUND
         wrong = list(description.violations(request))
         return StubResponse(400, json.dumps(wrong).encode()) if wrong else list_fields(request)
@@ -97,50 +149,40 @@ def described(
     return handler
 
 
-def named(handler: Handler, description: Description, header: str, document: object) -> Handler:
-    """Return a handler that also describes the account, if the header has the credential."""
-
-    def respond(request: ReceivedRequest) -> Reply:
-        if not description.names(request):
-            return handler(request)
-        if header not in request.headers.values():
-            return UNAUTHORIZED
-        wrong = list(description.violations(request))
-        if wrong:
-            return StubResponse(400, json.dumps(wrong).encode())
-        return StubResponse.json(document)
-
-    return respond
+def named(
+    handler: Handler, description: Description, credential: Credential, document: object
+) -> Handler:
+    """Return a handler that also describes the account."""
+    account = described(description, credential, always(StubResponse.json(document)))
+    return lambda request: (account if description.names(request) else handler)(request)
 
 
 # Mailchimp
 
+
+BEARER = ("authorization", f"Bearer {SECRET}")
+
+
+def merge_field(
+    merge_id: int, tag: str, name: str, type_name: str, **others: object
+) -> Mapping[str, object]:
+    return {"merge_id": merge_id, "tag": tag, "name": name, "type": type_name, **others}
+
+
+TIERS = {"choices": ["gold", "silver"]}
+UNREAD = {"options": {"size": 25}, "help_text": "", "display_order": 2}
+MAILCHIMP_TEXTS = ("address", "phone", "url", "imageurl", "zip")
 MERGE_FIELDS: Sequence[Mapping[str, object]] = [
-    {
-        "merge_id": 1,
-        "tag": "FNAME",
-        "name": "First Name",
-        "type": "text",
-        "default_value": "there",
-        "options": {"size": 25},
-        "help_text": "",
-        "display_order": 2,
-    },
-    {
-        "merge_id": 2,
-        "tag": "TIER",
-        "name": "Loyalty tier",
-        "type": "dropdown",
-        "options": {"choices": ["gold", "silver"]},
-    },
-    {"merge_id": 3, "tag": "POINTS", "name": "Points", "type": "number"},
-    {"merge_id": 4, "tag": "BDAY", "name": "Birthday", "type": "birthday", "options": {}},
-    {"merge_id": 5, "tag": "SINCE", "name": "Since", "type": "date", "options": None},
-    {"merge_id": 6, "tag": "COLORS", "name": "Colors", "type": "hologram"},
-    {"merge_id": 7, "tag": "SIZE", "name": "Size", "type": "radio", "options": {"choices": []}},
+    merge_field(1, "FNAME", "First Name", "text", default_value="there", **UNREAD),
+    merge_field(2, "TIER", "Loyalty tier", "dropdown", options=TIERS),
+    merge_field(3, "POINTS", "Points", "number"),
+    merge_field(4, "BDAY", "Birthday", "birthday", options={}),
+    merge_field(5, "SINCE", "Since", "date", options=None),
+    merge_field(6, "COLORS", "Colors", "hologram"),
+    merge_field(7, "SIZE", "Size", "radio", options={"choices": []}),
     *(
-        {"merge_id": 8 + i, "tag": f"M{i}", "name": name, "type": name, "default_value": ""}
-        for i, name in enumerate(["address", "phone", "url", "imageurl", "zip"])
+        merge_field(8 + i, f"M{i}", name, name, default_value="")
+        for i, name in enumerate(MAILCHIMP_TEXTS)
     ),
 ]
 
@@ -153,8 +195,7 @@ def merge_fields(items: Sequence[Mapping[str, object]], *, max_page: int = 1_000
             {"merge_fields": page, "list_id": "a/b", "total_items": len(items)}
         )
 
-    path, credential = "/3.0/lists/a%2Fb/merge-fields", ("authorization", f"Bearer {SECRET}")
-    return described(descriptions.MAILCHIMP, path, credential, list_fields)
+    return described(descriptions.MAILCHIMP, BEARER, list_fields)
 
 
 MAILCHIMP = Account(
@@ -165,7 +206,7 @@ MAILCHIMP = Account(
     handler=named(
         merge_fields(MERGE_FIELDS, max_page=3),
         descriptions.MAILCHIMP_ROOT,
-        f"Bearer {SECRET}",
+        BEARER,
         {"account_id": "8d3a3db4", "account_name": "Acme Outdoor"},
     ),
     reported=(
@@ -176,11 +217,7 @@ MAILCHIMP = Account(
         field("SINCE", "date", "Since"),
         unknown_type("COLORS", "hologram"),
         field("SIZE", label="Size"),
-        field("M0", label="address"),
-        field("M1", label="phone"),
-        field("M2", label="url"),
-        field("M3", label="imageurl"),
-        field("M4", label="zip"),
+        *(field(f"M{i}", label=name) for i, name in enumerate(MAILCHIMP_TEXTS)),
     ),
 )
 
@@ -224,14 +261,11 @@ def custom_fields(items: Sequence[Mapping[str, Any]], *, max_page: int = 100) ->
             {"fieldOptions": options, "fieldRels": [], "fields": page, "meta": meta}
         )
 
-    return described(
-        descriptions.ACTIVECAMPAIGN, "/api/3/fields", ("api-token", SECRET), list_fields
-    )
+    return described(descriptions.ACTIVECAMPAIGN, ("api-token", SECRET), list_fields)
 
 
 ACTIVECAMPAIGN = Account(
     esp=Esp("activecampaign"),
-    settings={"api_key": SECRET},
     listing="/api/3/fields",
     handler=custom_fields(CUSTOM_FIELDS, max_page=2),
     reported=(
@@ -276,13 +310,11 @@ def attributes(items: Sequence[Mapping[str, object]], *, size: int = 50) -> Hand
         more = {"Link": link} if end < len(items) else {}
         return StubResponse.json({"message": "success", "attributes": items[start:end]}, **more)
 
-    credential = ("authorization", f"Bearer {SECRET}")
-    return described(descriptions.BRAZE, "/custom_attributes", credential, list_fields)
+    return described(descriptions.BRAZE, BEARER, list_fields)
 
 
 BRAZE = Account(
     esp=Esp("braze"),
-    settings={"api_key": SECRET},
     listing="/custom_attributes",
     handler=attributes(ATTRIBUTES, size=3),
     reported=(
@@ -301,6 +333,7 @@ BRAZE = Account(
 
 # Klaviyo
 
+KLAVIYO_KEY = ("authorization", f"Klaviyo-API-Key {SECRET}")
 PROFILES: Sequence[Mapping[str, object] | None] = [
     None,
     {"Loyalty Tier": "gold", "points": 5, "vip": True, "$source": -6, "empty": None},
@@ -314,9 +347,8 @@ PROFILES: Sequence[Mapping[str, object] | None] = [
 def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -> Handler:
     def list_fields(request: ReceivedRequest) -> Reply:
         query = request.query
-        if query.get("sort") != "-updated" or query.get("fields[profile]") != "properties":
-            return StubResponse(400)
-        if request.headers["revision"] != "2026-07-15":
+        wanted = (query.get("sort"), query.get("fields[profile]"), request.headers["revision"])
+        if wanted != ("-updated", "properties", "2026-07-15"):
             return StubResponse(400)
         start = int(query.get("page[cursor]", "0"))
         end = start + min(size, int(query["page[size]"]))
@@ -330,36 +362,23 @@ def profiles(items: Sequence[Mapping[str, object] | None], *, size: int = 100) -
             {"data": data, "links": {"self": request.target, "next": next_link}}
         )
 
-    credential = ("authorization", f"Klaviyo-API-Key {SECRET}")
-    return described(descriptions.KLAVIYO, "/api/profiles", credential, list_fields)
+    return described(descriptions.KLAVIYO, KLAVIYO_KEY, list_fields)
 
 
-STANDARD = (
-    field("first_name", label="First name", standard=True),
-    field("last_name", label="Last name", standard=True),
-    field("full_name", label="Full name", standard=True),
-    field("email", label="Email", standard=True),
-    field("phone_number", label="Phone number", standard=True),
-    field("organization", label="Organization", standard=True),
+STANDARD = tuple(
+    field(label.lower().replace(" ", "_"), label=label, standard=True)
+    for label in ("First name", "Last name", "Full name", "Email", "Phone number", "Organization")
 )
+KLAVIYO_ATTRIBUTES = {"contact_information": {"organization_name": "Acme Outdoor"}}
 KLAVIYO = Account(
     esp=Esp("klaviyo"),
-    settings={"api_key": SECRET},
     listing="/api/profiles",
     name="Acme Outdoor (AbC123)",
     handler=named(
         profiles(PROFILES, size=2),
         descriptions.KLAVIYO_ACCOUNTS,
-        f"Klaviyo-API-Key {SECRET}",
-        {
-            "data": [
-                {
-                    "type": "account",
-                    "id": "AbC123",
-                    "attributes": {"contact_information": {"organization_name": "Acme Outdoor"}},
-                }
-            ]
-        },
+        KLAVIYO_KEY,
+        {"data": [{"type": "account", "id": "AbC123", "attributes": KLAVIYO_ATTRIBUTES}]},
     ),
     reported=(
         *STANDARD,
@@ -367,7 +386,7 @@ KLAVIYO = Account(
         field("points", "number"),
         field("vip", "boolean"),
         field("$source", "number"),
-        RefusedField("empty", "No profile that was read has a value, so its type is unknown."),
+        RefusedField("empty", WITHOUT_VALUES),
         field("born", "date"),
         RefusedField("colors", LIST),
         field("mixed"),
@@ -380,75 +399,40 @@ KLAVIYO = Account(
 
 # HubSpot
 
+
+def contact_property(
+    name: str, label: str, type_name: str, field_type: str, **others: object
+) -> Mapping[str, Any]:
+    return {"name": name, "label": label, "type": type_name, "fieldType": field_type, **others}
+
+
+RED = [{"label": "Red", "value": "red"}]
+YES_NO = [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}]
+LEVELS = [
+    {"label": "Gold", "value": "gold", "displayOrder": 0, "hidden": False},
+    {"label": "Lead", "value": "lead", "displayOrder": 1, "hidden": True},
+]
+SIZES = [{"label": "S", "value": "s", "description": None, "displayOrder": -1}]
+UNUSED = {"calculated": None, "modificationMetadata": {"archivable": True}}
+HUBSPOT_TEXTS = ("calculation_equation", "file", "html", "textarea")
 PROPERTIES: Sequence[Mapping[str, Any]] = [
-    {"name": "city", "label": "City", "type": "string", "fieldType": "text", "options": []},
-    {
-        "name": "tier",
-        "label": "Loyalty tier",
-        "type": "enumeration",
-        "fieldType": "select",
-        "options": [
-            {"label": "Gold", "value": "gold", "displayOrder": 0, "hidden": False},
-            {"label": "Lead", "value": "lead", "displayOrder": 1, "hidden": True},
-        ],
-        "hidden": False,
-    },
-    {
-        "name": "colors",
-        "label": "Colors",
-        "type": "enumeration",
-        "fieldType": "checkbox",
-        "options": [{"label": "Red", "value": "red"}],
-    },
-    {
-        "name": "vip",
-        "label": "VIP",
-        "type": "bool",
-        "fieldType": "booleancheckbox",
-        "options": [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}],
-    },
-    {
-        "name": "owner",
-        "label": "Owner",
-        "type": "enumeration",
-        "fieldType": "select",
-        "options": [],
-    },
-    {"name": "hs_secret", "label": "Secret", "type": "string", "fieldType": "text", "hidden": True},
-    {"name": "gone", "label": "Gone", "type": "string", "fieldType": "text", "archived": True},
-    {"name": "born", "label": "Born", "type": "date", "fieldType": "date", "calculated": True},
-    {"name": "seen", "label": "Seen", "type": "datetime", "fieldType": "date"},
-    {"name": "phone", "label": "Phone", "type": "phone_number", "fieldType": "phonenumber"},
-    {"name": "blob", "label": "Blob", "type": "json", "fieldType": "text"},
-    {"name": "score", "label": "Score", "type": "number", "fieldType": "number"},
-    {"name": "spot", "label": "Spot", "type": "object_coordinates", "fieldType": "text"},
-    {
-        "name": "subscribed",
-        "label": "Subscribed",
-        "type": "enumeration",
-        "fieldType": "booleancheckbox",
-        "options": [{"label": "Yes", "value": "true"}, {"label": "No", "value": "false"}],
-    },
-    *(
-        {"name": kind, "label": kind, "type": "string", "fieldType": kind, "options": []}
-        for kind in ("calculation_equation", "file", "html", "textarea")
-    ),
-    {
-        "name": "size",
-        "label": "Size",
-        "type": "enumeration",
-        "fieldType": "radio",
-        "options": [{"label": "S", "value": "s", "description": None, "displayOrder": -1}],
-        "calculated": None,
-        "modificationMetadata": {"archivable": True},
-    },
-    {
-        "name": "passport",
-        "label": "Passport",
-        "type": "string",
-        "fieldType": "text",
-        "dataSensitivity": "sensitive",
-    },
+    contact_property("city", "City", "string", "text", options=[]),
+    contact_property("tier", "Loyalty tier", "enumeration", "select", options=LEVELS, hidden=False),
+    contact_property("colors", "Colors", "enumeration", "checkbox", options=RED),
+    contact_property("vip", "VIP", "bool", "booleancheckbox", options=YES_NO),
+    contact_property("owner", "Owner", "enumeration", "select", options=[]),
+    contact_property("hs_secret", "Secret", "string", "text", hidden=True),
+    contact_property("gone", "Gone", "string", "text", archived=True),
+    contact_property("born", "Born", "date", "date", calculated=True),
+    contact_property("seen", "Seen", "datetime", "date"),
+    contact_property("phone", "Phone", "phone_number", "phonenumber"),
+    contact_property("blob", "Blob", "json", "text"),
+    contact_property("score", "Score", "number", "number"),
+    contact_property("spot", "Spot", "object_coordinates", "text"),
+    contact_property("subscribed", "Subscribed", "enumeration", "booleancheckbox", options=YES_NO),
+    *(contact_property(kind, kind, "string", kind, options=[]) for kind in HUBSPOT_TEXTS),
+    contact_property("size", "Size", "enumeration", "radio", options=SIZES, **UNUSED),
+    contact_property("passport", "Passport", "string", "text", dataSensitivity="sensitive"),
 ]
 
 
@@ -471,14 +455,9 @@ HUBSPOT = Account(
     listing="/crm/v3/properties/contacts",
     name="123456",
     handler=named(
-        described(
-            descriptions.HUBSPOT,
-            "/crm/v3/properties/contacts",
-            ("authorization", f"Bearer {SECRET}"),
-            contact_properties,
-        ),
+        described(descriptions.HUBSPOT, BEARER, contact_properties),
         descriptions.HUBSPOT_DETAILS,
-        f"Bearer {SECRET}",
+        BEARER,
         {"portalId": 123456, "accountType": "STANDARD", "uiDomain": "app.hubspot.com"},
     ),
     reported=(
@@ -494,10 +473,7 @@ HUBSPOT = Account(
         field("score", "number", "Score"),
         unknown_type("spot", "object_coordinates"),
         field("subscribed", "boolean", "Subscribed"),
-        field("calculation_equation", label="calculation_equation"),
-        field("file", label="file"),
-        field("html", label="html"),
-        field("textarea", label="textarea"),
+        *(field(kind, label=kind) for kind in HUBSPOT_TEXTS),
         field("size", label="Size", allowed_values=["s"]),
     ),
 )
@@ -523,31 +499,26 @@ def definitions(items: Sequence[Mapping[str, object]], *, size: int) -> Handler:
     def list_fields(request: ReceivedRequest) -> Reply:
         start = int(request.query.get("page", "0"))
         end = start + size
-        url = f"https://api.sendgrid.com{SENDGRID.listing}"
+        url = f"https://api.sendgrid.com{request.path}"
         metadata = {"self": f"{url}?page={start}", "count": len(items)}
         if end < len(items):
             metadata["next"] = f"{url}?page={end}"
+        custom = items[start:end]
         return StubResponse.json(
-            {
-                "custom_fields": items[start:end],
-                "reserved_fields": RESERVED,
-                "_metadata": metadata,
-            }
+            {"custom_fields": custom, "reserved_fields": RESERVED, "_metadata": metadata}
         )
 
-    credential = ("authorization", f"Bearer {SECRET}")
-    return described(descriptions.SENDGRID, SENDGRID.listing, credential, list_fields)
+    return described(descriptions.SENDGRID, BEARER, list_fields)
 
 
 SENDGRID = Account(
     esp=Esp("sendgrid"),
-    settings={"api_key": SECRET},
     listing="/v3/marketing/field_definitions",
     name="acme-outdoor",
     handler=named(
-        lambda request: definitions(DEFINED, size=2)(request),
+        definitions(DEFINED, size=2),
         descriptions.SENDGRID_USERNAME,
-        f"Bearer {SECRET}",
+        BEARER,
         {"username": "acme-outdoor", "user_id": 1},
     ),
     reported=(
@@ -585,13 +556,11 @@ FIELDS = {
 
 ITERABLE = Account(
     esp=Esp("iterable"),
-    settings={"api_key": SECRET},
     listing="/api/users/getFields",
     handler=described(
         descriptions.ITERABLE,
-        "/api/users/getFields",
         ("api-key", SECRET),
-        lambda _: StubResponse.json({"fields": FIELDS, "later": None}),
+        always(StubResponse.json({"fields": FIELDS, "later": None})),
     ),
     reported=(
         field("email"),
@@ -603,69 +572,53 @@ ITERABLE = Account(
         field("address.city"),
         field("address.Zip Code"),
         RefusedField("place", OBJECT),
-        RefusedField("orders", LIST),
-        RefusedField("orders.total", LIST),
-        RefusedField("orders.items.sku", LIST),
+        *(RefusedField(name, LIST) for name in ("orders", "orders.total", "orders.items.sku")),
         field("ordersTotal", "number"),
-        RefusedField("emailListIds", LIST),
-        RefusedField("devices", LIST),
-        RefusedField("devices.token", LIST),
-        RefusedField("tags", LIST),
+        *(
+            RefusedField(name, LIST)
+            for name in ("emailListIds", "devices", "devices.token", "tags")
+        ),
     ),
 )
 
 # Brevo
 
+
+def contact_attribute(name: str, category: str, **others: object) -> Mapping[str, object]:
+    return {"name": name, "category": category, **others}
+
+
+def categories(*choices: tuple[int, str, str]) -> list[object]:
+    return [{"value": value, "valueStr": text, "label": label} for value, text, label in choices]
+
+
+LANGUAGES = categories((0, "en", "English"), (0, "fr", "French"), (7, "007", "Bond"))
+SILVER_AND_GOLD = categories((2, "2", "silver"), (1, "1", "gold"))
+COLORS = {"multiCategoryOptions": ["red", "blue"]}
 CONTACT_ATTRIBUTES: Sequence[Mapping[str, object]] = [
-    {"name": "LASTNAME", "category": "normal", "type": "text"},
-    {"name": "POINTS", "category": "normal", "type": "float"},
-    {"name": "VIP", "category": "normal", "type": "boolean"},
-    {"name": "SINCE", "category": "normal", "type": "date"},
-    {"name": "OWNER", "category": "normal", "type": "user"},
-    {
-        "name": "COLORS",
-        "category": "normal",
-        "type": "multiple-choice",
-        "multiCategoryOptions": ["red", "blue"],
-    },
-    {
-        "name": "TIER",
-        "category": "category",
-        "type": None,
-        "enumeration": [
-            {"value": 2, "valueStr": "2", "label": "silver"},
-            {"value": 1, "valueStr": "1", "label": "gold"},
-        ],
-    },
-    {
-        "name": "LANGUAGE",
-        "category": "category",
-        "enumeration": [
-            {"value": 0, "valueStr": "en", "label": "English"},
-            {"value": 0, "valueStr": "fr", "label": "French"},
-            {"value": 7, "valueStr": "007", "label": "Bond"},
-        ],
-        "later": "added",
-    },
-    {"name": "ORDER_ID", "category": "transactional", "type": "id"},
-    {"name": "ORDERS", "category": "calculated", "calculatedValue": "COUNT[ORDER_ID]"},
-    {"name": "BLACKLIST", "category": "global", "calculatedValue": "COUNT[BLACKLISTED]"},
+    contact_attribute("LASTNAME", "normal", type="text"),
+    contact_attribute("POINTS", "normal", type="float"),
+    contact_attribute("VIP", "normal", type="boolean"),
+    contact_attribute("SINCE", "normal", type="date"),
+    contact_attribute("OWNER", "normal", type="user"),
+    contact_attribute("COLORS", "normal", type="multiple-choice", **COLORS),
+    contact_attribute("TIER", "category", type=None, enumeration=SILVER_AND_GOLD),
+    contact_attribute("LANGUAGE", "category", enumeration=LANGUAGES, later="added"),
+    contact_attribute("ORDER_ID", "transactional", type="id"),
+    contact_attribute("ORDERS", "calculated", calculatedValue="COUNT[ORDER_ID]"),
+    contact_attribute("BLACKLIST", "global", calculatedValue="COUNT[BLACKLISTED]"),
 ]
 
+BREVO_KEY = ("api-key", SECRET)
+BREVO_LIST = {"attributes": CONTACT_ATTRIBUTES}
 BREVO = Account(
     esp=Esp("brevo"),
-    settings={"api_key": SECRET},
     listing="/v3/contacts/attributes",
     name="Acme Outdoor (5f1e)",
     handler=named(
-        described(
-            descriptions.BREVO,
-            "/v3/contacts/attributes",
-            ("api-key", SECRET),
-            lambda _: StubResponse.json({"attributes": CONTACT_ATTRIBUTES}),
-        ),
+        described(descriptions.BREVO, BREVO_KEY, always(StubResponse.json(BREVO_LIST))),
         descriptions.BREVO_ACCOUNT,
-        SECRET,
+        BREVO_KEY,
         {"organization_id": "5f1e", "companyName": "Acme Outdoor", "email": "a@acme.example"},
     ),
     reported=(
@@ -687,6 +640,8 @@ BREVO = Account(
 
 # Salesforce
 
+SOAP_1_1 = "http://schemas.xmlsoap.org/soap/envelope/"
+SOAP_1_2 = "http://www.w3.org/2003/05/soap-envelope"
 TOKEN = "t0ken<&>"
 EXTENSION_FIELDS = [
     ("First Name", "Text"),
@@ -704,6 +659,17 @@ EXTENSION_FIELDS = [
 DEFAULTS = {"Locale": "en-US", "Points": ""}
 
 
+def envelope(status: int, body: str, namespace: str = SOAP_1_1) -> StubResponse:
+    return StubResponse(
+        status,
+        f"""<?xml version="1.0" encoding="utf-8"?>
+<soap:Envelope xmlns:soap="{namespace}"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soap:Body>
+{body}</soap:Body></soap:Envelope>""".encode(),
+        {"Content-Type": "text/xml; charset=utf-8"},
+    )
+
+
 def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1") -> StubResponse:
     results = "".join(
         '<Results xsi:type="DataExtensionField"><PartnerKey xsi:nil="true" />'
@@ -712,35 +678,23 @@ def soap(status: str, items: Sequence[tuple[str, str]], request_id: str = "r-1")
         f"<DefaultValue>{DEFAULTS.get(name, '')}</DefaultValue></Results>"
         for name, kind in items
     )
-    return StubResponse(
+    return envelope(
         200,
-        f"""<?xml version="1.0" encoding="utf-8"?>
-<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"
- xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soap:Body>
-<RetrieveResponseMsg xmlns="http://exacttarget.com/wsdl/partnerAPI"><OverallStatus>{status}\
-</OverallStatus><RequestID>{request_id}</RequestID>{results}</RetrieveResponseMsg>
-</soap:Body></soap:Envelope>""".encode(),
-        {"Content-Type": "text/xml; charset=utf-8"},
+        '<RetrieveResponseMsg xmlns="http://exacttarget.com/wsdl/partnerAPI">'
+        f"<OverallStatus>{status}</OverallStatus><RequestID>{request_id}</RequestID>{results}"
+        "</RetrieveResponseMsg>",
     )
 
 
 def soap_fault(code: str, message: str, *, version: str = "1.1") -> StubResponse:
     if version == "1.1":
-        namespace = "http://schemas.xmlsoap.org/soap/envelope/"
         fault = f"<faultcode>{code}</faultcode><faultstring>{escape(message)}</faultstring>"
-    else:
-        namespace = "http://www.w3.org/2003/05/soap-envelope"
-        fault = (
-            f"<soap:Code><soap:Value>{code}</soap:Value></soap:Code><soap:Reason>"
-            f'<soap:Text xml:lang="en">{escape(message)}</soap:Text></soap:Reason>'
-        )
-    return StubResponse(
-        500,
-        f"""<?xml version="1.0" encoding="utf-8"?>
-<soap:Envelope xmlns:soap="{namespace}"><soap:Body><soap:Fault>
-{fault}</soap:Fault></soap:Body></soap:Envelope>""".encode(),
-        {"Content-Type": "text/xml; charset=utf-8"},
+        return envelope(500, f"<soap:Fault>{fault}</soap:Fault>")
+    fault = (
+        f"<soap:Code><soap:Value>{code}</soap:Value></soap:Code><soap:Reason>"
+        f'<soap:Text xml:lang="en">{escape(message)}</soap:Text></soap:Reason>'
     )
+    return envelope(500, f"<soap:Fault>{fault}</soap:Fault>", SOAP_1_2)
 
 
 def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Handler:
@@ -749,8 +703,7 @@ def data_extension(items: Sequence[tuple[str, str]], *, size: int = 2_500) -> Ha
             if [*descriptions.SALESFORCE_TOKEN.violations(request)]:
                 return StubResponse(400)
             form = json.loads(request.body)
-            credentials = {"client_id": "me", "client_secret": SECRET}
-            if credentials.items() <= form.items() and form["grant_type"] == "client_credentials":
+            if (form["client_id"], form["client_secret"]) == ("me", SECRET):
                 return StubResponse.json(
                     {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 1079}
                 )
@@ -788,7 +741,7 @@ SALESFORCE = Account(
     handler=named(
         data_extension(EXTENSION_FIELDS, size=4),
         descriptions.SALESFORCE_USER,
-        f"Bearer {TOKEN}",
+        ("authorization", f"Bearer {TOKEN}"),
         {"organization": {"member_id": 500123, "enterprise_name": "Acme Outdoor"}},
     ),
     reported=(

@@ -6,6 +6,12 @@ from contextlib import ExitStack
 import pytest
 
 from ...support.http_server import Handler, StubServer, stub_server
+from .accounts import ACCOUNTS, Account
+
+
+@pytest.fixture(params=ACCOUNTS, ids=lambda account: account.esp)
+def account(request: pytest.FixtureRequest) -> Account:
+    return request.param
 
 
 @pytest.fixture

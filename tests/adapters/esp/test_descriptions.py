@@ -8,23 +8,10 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.domain.esp import BUILT_IN, Esp
-from recipient_fields.domain.integrations import EspRefused
 
-from ...support.http_server import ReceivedRequest, StubResponse
+from ...support.http_server import ReceivedRequest, StubResponse, always
 from . import accounts, descriptions
-from .accounts import (
-    ACCOUNTS,
-    ACTIVECAMPAIGN,
-    BRAZE,
-    BREVO,
-    HUBSPOT,
-    ITERABLE,
-    KLAVIYO,
-    MAILCHIMP,
-    SALESFORCE,
-    SENDGRID,
-    Account,
-)
+from .accounts import ACCOUNTS, SALESFORCE, refusal
 
 LISTED_TYPES: Mapping[Esp, set[object]] = {
     Esp("mailchimp"): {each["type"] for each in accounts.MERGE_FIELDS},
@@ -97,114 +84,66 @@ class TestChecks:
         assert all(word in violation for word, violation in zip(wrong, found, strict=True))
 
 
-def error(status: int, document: object) -> StubResponse:
-    return evolve(StubResponse.json(document), status=status)
+DOCUMENTED_ERRORS: Mapping[tuple[str, int], object] = {
+    ("klaviyo", 401): {"errors": [{"id": "1", "code": "not_authenticated", "title": "T"}]},
+    ("klaviyo", 403): {"errors": [{"id": "1", "code": "permission_denied", "detail": "D"}]},
+    ("hubspot", 401): {"category": "INVALID_AUTHENTICATION", "correlationId": "1", "message": "m"},
+    ("hubspot", 403): {"category": "MISSING_SCOPES", "correlationId": "1", "message": "m"},
+    ("sendgrid", 403): {"errors": [{"message": "access forbidden", "field": None}]},
+    ("mailchimp", 404): {"type": "about:blank", "title": "Resource Not Found", "status": 404},
+    ("mailchimp", 403): {"type": "about:blank", "title": "Forbidden", "status": 403},
+    ("iterable", 401): {"msg": "Invalid API key", "code": "BadApiKey", "params": None},
+    ("brevo", 401): {"message": "We have detected an unrecognised IP", "code": "unauthorized"},
+    ("braze", 401): {"message": "Invalid API key"},
+    ("braze", 403): {"message": "Forbidden"},
+    ("braze", 404): {"message": "Invalid URL"},
+    ("activecampaign", 403): {"message": "Forbidden"},
+}
+CREDENTIALS = "does not accept these credentials (401): check RECIPIENT_FIELDS"
+FORBIDDEN = "does not let these credentials list its fields (403)"
+ABSENT = "has nothing at this address (404): check RECIPIENT_FIELDS"
+MESSAGES = {
+    ("klaviyo", 401): f"{CREDENTIALS}_KLAVIYO_API_KEY.",
+    ("klaviyo", 403): f"{FORBIDDEN}: they need the scope profiles:read.",
+    ("hubspot", 401): f"{CREDENTIALS}_HUBSPOT_ACCESS_TOKEN.",
+    ("hubspot", 403): f"{FORBIDDEN}: they need the scope crm.schemas.contacts.read.",
+    ("sendgrid", 403): f"{FORBIDDEN}: they need read access to Marketing.",
+    ("mailchimp", 404): f"{ABSENT}_MAILCHIMP_LIST_ID and RECIPIENT_FIELDS_MAILCHIMP_URL.",
+    ("mailchimp", 403): f"{FORBIDDEN}: they need access to this audience.",
+    ("iterable", 401): (
+        f"{CREDENTIALS}_ITERABLE_API_KEY, and whether RECIPIENT_FIELDS_ITERABLE_URL is that of the"
+        " project's region."
+    ),
+    ("brevo", 401): (
+        f"{CREDENTIALS}_BREVO_API_KEY, and whether Brevo's security settings block the IP address"
+        " of this server."
+    ),
+    ("braze", 401): (
+        f"{CREDENTIALS}_BRAZE_API_KEY, and whether RECIPIENT_FIELDS_BRAZE_URL is that of the"
+        " account's instance."
+    ),
+    ("braze", 403): (
+        f"{FORBIDDEN}: they need the permission custom_attributes.get, in a plan that has this API."
+    ),
+    ("braze", 404): f"{ABSENT}_BRAZE_URL.",
+    ("activecampaign", 403): (
+        f"{FORBIDDEN}: RECIPIENT_FIELDS_ACTIVECAMPAIGN_API_KEY needs to be the key of a user with"
+        " access to fields."
+    ),
+}
 
 
-CREDENTIALS = "does not accept these credentials"
-FORBIDDEN = "does not let these credentials list its fields"
-DOCUMENTED_ERRORS: list[tuple[Account, StubResponse, str]] = [
-    (
-        KLAVIYO,
-        error(401, {"errors": [{"id": "1", "code": "not_authenticated", "title": "T"}]}),
-        f"{CREDENTIALS} (401): check RECIPIENT_FIELDS_KLAVIYO_API_KEY.",
-    ),
-    (
-        KLAVIYO,
-        error(403, {"errors": [{"id": "1", "code": "permission_denied", "detail": "D"}]}),
-        f"{FORBIDDEN} (403): they need the scope profiles:read.",
-    ),
-    (
-        HUBSPOT,
-        error(401, {"category": "INVALID_AUTHENTICATION", "correlationId": "1", "message": "m"}),
-        f"{CREDENTIALS} (401): check RECIPIENT_FIELDS_HUBSPOT_ACCESS_TOKEN.",
-    ),
-    (
-        HUBSPOT,
-        error(403, {"category": "MISSING_SCOPES", "correlationId": "1", "message": "m"}),
-        f"{FORBIDDEN} (403): they need the scope crm.schemas.contacts.read.",
-    ),
-    (
-        SENDGRID,
-        error(403, {"errors": [{"message": "access forbidden", "field": None}]}),
-        f"{FORBIDDEN} (403): they need read access to Marketing.",
-    ),
-    (
-        MAILCHIMP,
-        error(404, {"type": "about:blank", "title": "Resource Not Found", "status": 404}),
-        (
-            "has nothing at this address (404): check RECIPIENT_FIELDS_MAILCHIMP_LIST_ID and"
-            " RECIPIENT_FIELDS_MAILCHIMP_URL."
-        ),
-    ),
-    (
-        MAILCHIMP,
-        error(403, {"type": "about:blank", "title": "Forbidden", "status": 403}),
-        f"{FORBIDDEN} (403): they need access to this audience.",
-    ),
-    (
-        ITERABLE,
-        error(401, {"msg": "Invalid API key", "code": "BadApiKey", "params": None}),
-        (
-            f"{CREDENTIALS} (401): check RECIPIENT_FIELDS_ITERABLE_API_KEY, and whether"
-            " RECIPIENT_FIELDS_ITERABLE_URL is that of the project's region."
-        ),
-    ),
-    (
-        BREVO,
-        error(401, {"message": "We have detected an unrecognised IP", "code": "unauthorized"}),
-        (
-            f"{CREDENTIALS} (401): check RECIPIENT_FIELDS_BREVO_API_KEY, and whether Brevo's"
-            " security settings block the IP address of this server."
-        ),
-    ),
-    (
-        BRAZE,
-        error(401, {"message": "Invalid API key"}),
-        (
-            f"{CREDENTIALS} (401): check RECIPIENT_FIELDS_BRAZE_API_KEY, and whether"
-            " RECIPIENT_FIELDS_BRAZE_URL is that of the account's instance."
-        ),
-    ),
-    (
-        BRAZE,
-        error(403, {"message": "Forbidden"}),
-        (
-            f"{FORBIDDEN} (403): they need the permission custom_attributes.get, in a plan that has"
-            " this API."
-        ),
-    ),
-    (
-        BRAZE,
-        error(404, {"message": "Invalid URL"}),
-        "has nothing at this address (404): check RECIPIENT_FIELDS_BRAZE_URL.",
-    ),
-    (
-        ACTIVECAMPAIGN,
-        error(403, {"message": "Forbidden"}),
-        (
-            f"{FORBIDDEN} (403): RECIPIENT_FIELDS_ACTIVECAMPAIGN_API_KEY needs to be the key of a"
-            " user with access to fields."
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("account", "response", "message"),
-    DOCUMENTED_ERRORS,
-    ids=lambda value: value.esp if isinstance(value, Account) else None,
-)
-def test_a_documented_error_names_the_setting_or_the_permission(account, response, message, serve):
-    server = serve(lambda _: response)
-    with pytest.raises(EspRefused) as refused:
-        list(account.source(server.url).fields())
-    assert str(refused.value) == f"{BUILT_IN[account.esp].title} {message}"
+@pytest.mark.parametrize(("esp", "status"), DOCUMENTED_ERRORS)
+def test_a_documented_error_names_the_setting_or_the_permission(esp, status, serve):
+    (account,) = [each for each in ACCOUNTS if each.esp == Esp(esp)]
+    response = evolve(StubResponse.json(DOCUMENTED_ERRORS[esp, status]), status=status)
+    server = serve(always(response))
+    message = f"{BUILT_IN[account.esp].title} {MESSAGES[esp, status]}"
+    assert refusal(account.source(server.url)) == message
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.esp)
 def test_a_page_of_another_server_names_the_url(account, serve):
-    server = serve(lambda _: StubResponse(200, b"<html>Sign in</html>"))
-    with pytest.raises(EspRefused, match=r"not JSON: check RECIPIENT_FIELDS_[A-Z]+_URL"):
-        list(account.source(server.url).fields())
+    server = serve(always(StubResponse(200, b"<html>Sign in</html>")))
+    variable = f"RECIPIENT_FIELDS_{account.esp.upper()}_URL"
+    assert f"not JSON: check {variable}" in refusal(account.source(server.url))

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from recipient_fields.adapters.esp import SOURCES, MailchimpFieldSource
+from recipient_fields.adapters.esp import SOURCES
 from recipient_fields.application import MissingExtra
 from recipient_fields.application.environment import MissingCredentials
 from recipient_fields.domain.esp import Esp
@@ -16,7 +16,7 @@ from recipient_fields.domain.integrations import EspRefused, NoFieldSource
 from recipient_fields.entrypoints.service.selection import open_field_source
 
 from ...support.http_server import stub_server
-from .accounts import ACCOUNTS, SECRET, Account
+from .accounts import SECRET, Account
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "settings.md"
 
@@ -25,14 +25,14 @@ def variable(esp: Esp, name: str) -> str:
     return f"RECIPIENT_FIELDS_{esp.upper()}_{name.upper()}"
 
 
+def settings_of(account: Account) -> list[attrs.Attribute[Any]]:
+    source_class: Any = SOURCES[account.esp]
+    return [each for each in attrs.fields(source_class) if each.name != "limits"]
+
+
 def environment(account: Account, url: str) -> dict[str, str]:
     settings = {**account.settings, "url": url}
     return {variable(account.esp, name): value for name, value in settings.items()}
-
-
-@pytest.fixture(params=ACCOUNTS, ids=lambda account: account.esp)
-def account(request: pytest.FixtureRequest) -> Account:
-    return request.param
 
 
 def test_the_credentials_in_the_environment_open_the_source(account):
@@ -48,10 +48,9 @@ def test_the_credentials_in_the_environment_open_the_source(account):
 def test_an_error_lists_all_missing_variables(account):
     with pytest.raises(MissingCredentials) as error:
         open_field_source(account.esp, {"RECIPIENT_FIELDS_STORAGE": "memory:"})
-    source_class: Any = SOURCES[account.esp]
     required = [
         variable(account.esp, each.name)
-        for each in attrs.fields(source_class)
+        for each in settings_of(account)
         if each.default is attrs.NOTHING
     ]
     assert list(error.value.variables) == required
@@ -69,18 +68,15 @@ def test_a_blank_variable_is_missing_and_no_value_is_in_the_message(account):
 
 def test_every_setting_except_the_limits_is_a_documented_variable(account):
     table = DOCUMENTATION.read_text(encoding="utf-8")
-    source_class: Any = SOURCES[account.esp]
-    for each in attrs.fields(source_class):
-        if each.name != "limits":
-            assert f"`{variable(account.esp, each.name)}`" in table
+    for each in settings_of(account):
+        assert f"`{variable(account.esp, each.name)}`" in table
 
 
 def test_every_optional_setting_is_read_from_the_environment(account):
-    source_class: Any = SOURCES[account.esp]
     optional = {
         each.name: "7" if each.name == "pages" else "https://example.org"
-        for each in attrs.fields(source_class)
-        if each.default is not attrs.NOTHING and each.name != "limits"
+        for each in settings_of(account)
+        if each.default is not attrs.NOTHING
     }
     variables = environment(account, "https://example.com")
     variables |= {variable(account.esp, name): value for name, value in optional.items()}
@@ -106,9 +102,3 @@ def test_an_invalid_number_of_pages_raises_esp_refused():
 def test_without_urllib3_the_error_names_the_extra():
     with pytest.raises(MissingExtra, match=r"Install recipient-fields\[esp\]"):
         open_field_source(Esp("sendgrid"), {variable(Esp("sendgrid"), "api_key"): SECRET})
-
-
-def test_a_mailchimp_key_without_a_data_center_raises_esp_refused():
-    source = MailchimpFieldSource(api_key="0123456789abcdef" * 2, list_id="1")
-    with pytest.raises(EspRefused):
-        list(source.fields())

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from recipient_fields.domain import IntegrationId, OrganizationId
 from recipient_fields.domain.integrations import (
     EspField,
     EspRefused,
     EspUnavailable,
-    Integration,
     RefusedField,
-    SyncRun,
 )
 
 from ...support.http_server import StubResponse, stub_server
-from .accounts import ACCOUNTS, Account
+from .accounts import ACCOUNTS, Account, synced
 
 pytestmark = pytest.mark.slow
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 TEXTS = st.one_of(
     st.text(max_size=8), st.sampled_from(["text", "String", "string", "enumeration", "Text", "1"])
@@ -90,14 +84,7 @@ def test_any_json_is_read_or_refused(document):
     with stub_server(lambda _: StubResponse.json(document)) as server:
         for account in ACCOUNTS:
             reported = reported_fields(account, server.url)
-            integration = Integration(
-                id=IntegrationId(1),
-                organization_id=OrganizationId(1),
-                esp=account.esp,
-                name="Main",
-                created_at=NOW,
-            )
-            plan = SyncRun.from_report(integration, reported, at=NOW).plan(integration, [])
+            plan = synced(account.esp, reported)
             assert len(plan.created) + len(plan.refused) == len(reported)
 
 
@@ -115,9 +102,8 @@ def test_a_damaged_response_is_read_or_refused(data):
         if request.path != account.listing:
             return reply
         start = int(at * len(reply.body))
-        return StubResponse(
-            200, reply.body[:start] + damage + reply.body[start + 1 :], reply.headers
-        )
+        body = reply.body[:start] + damage + reply.body[start + 1 :]
+        return StubResponse(200, body, reply.headers)
 
     with stub_server(handler) as server:
         reported_fields(account, server.url)

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from attrs import evolve, frozen
 
-from recipient_fields.domain import IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp
+from recipient_fields.application import EspFieldSource
 from recipient_fields.domain.integrations import (
     EspField,
     EspRefused,
     EspUnavailable,
     FieldCaveat,
-    Integration,
     RefusedField,
     ReportedField,
-    SyncPlan,
-    SyncRun,
 )
 
-from ...support.http_server import Handler, ReceivedRequest, Reply, StubResponse, StubServer
+from ...support.http_server import StubResponse, always
 from .accounts import (
     ACTIVECAMPAIGN,
     BRAZE,
@@ -37,11 +32,13 @@ from .accounts import (
     SENDGRID,
     STANDARD,
     Account,
+    Serve,
     field,
+    refusal,
     soap,
+    synced,
 )
 
-Serve = Callable[[Handler], StubServer]
 Path = tuple[str | int, ...]
 
 NO_TYPE = "The ESP does not state its type."
@@ -58,7 +55,7 @@ class Listed:
     """An item with all members that a source reads, and the document that lists items."""
 
     account: Account
-    name: str
+    name: str = "name"
     """The member that contains the name."""
     item: Mapping[str, Any]
     document: Callable[[list[Any]], object]
@@ -107,18 +104,9 @@ def damaged(listed: Listed, path: Path, value: object) -> dict[str, Any]:
     return copy
 
 
-def synced(esp: Esp, reported: Sequence[ReportedField]) -> SyncPlan:
-    """Return what a first sync of these fields stores."""
-    now = datetime.now(UTC)
-    integration = Integration(
-        id=IntegrationId(1), organization_id=OrganizationId(1), esp=esp, name="Main", created_at=now
-    )
-    return SyncRun.from_report(integration, reported, at=now).plan(integration, [])
-
-
 def fields_of(account: Account, document: object, serve: Serve) -> list[ReportedField]:
     """Return the fields that are reported for this response."""
-    return list(account.source(serve(lambda _: StubResponse.json(document)).url).fields())
+    return list(account.source(serve(always(StubResponse.json(document))).url).fields())
 
 
 LISTS = (
@@ -143,14 +131,12 @@ LISTS = (
     ),
     Listed(
         account=BRAZE,
-        name="name",
         item={"name": "A", "data_type": "String", "status": "Active"},
         document=lambda items: {"attributes": items},
         nullable=[("status",)],
     ),
     Listed(
         account=HUBSPOT,
-        name="name",
         item={
             "name": "a",
             "label": "A",
@@ -164,27 +150,23 @@ LISTS = (
         nullable=[("archived",), ("hidden",)],
         details=["label", "options"],
     ),
-    *(
-        Listed(
-            account=SENDGRID,
-            name="name",
-            item={"name": "A", "field_type": "Text"},
-            document=document,
-        )
-        for document in (
-            lambda items: {"reserved_fields": items},
-            lambda items: {"custom_fields": items, "reserved_fields": []},
-        )
+    Listed(
+        account=SENDGRID,
+        item={"name": "A", "field_type": "Text"},
+        document=lambda items: {"reserved_fields": items},
+    ),
+    Listed(
+        account=SENDGRID,
+        item={"name": "A", "field_type": "Text"},
+        document=lambda items: {"custom_fields": items, "reserved_fields": []},
     ),
     Listed(
         account=BREVO,
-        name="name",
         item={"name": "A", "category": "normal", "type": "text"},
         document=lambda items: {"attributes": items},
     ),
     Listed(
         account=BREVO,
-        name="name",
         item={"name": "A", "category": "category", "enumeration": [{"valueStr": "1"}]},
         document=lambda items: {"attributes": items},
         details=["enumeration"],
@@ -286,13 +268,21 @@ def test_a_field_that_is_listed_twice_raises_esp_unavailable(listed, serve):
         fields_of(listed.account, listed.document([item, item]), serve)
 
 
+BREVO_TEXT = {"name": "B", "category": "normal", "type": "text"}
+
+
+def require_caveat(account: Account, document: object, caveat: FieldCaveat, serve: Serve) -> None:
+    """Check that two fields are created without allowed values, one of them with this caveat."""
+    plan = synced(account.esp, fields_of(account, document, serve))
+    assert [each.allowed_values for each in plan.created] == [None, None]
+    assert plan.caveats == (caveat,)
+
+
 class TestReasons:
     def test_the_reason_contains_the_path_of_the_member(self, serve):
-        assert fields_of(BREVO, {"attributes": [{"name": "A"}]}, serve) == [
-            RefusedField(
-                "A", "The ESP does not describe it as documented: category: It is missing."
-            )
-        ]
+        reason = "The ESP does not describe it as documented: category: It is missing."
+        reported = fields_of(BREVO, {"attributes": [{"name": "A"}]}, serve)
+        assert reported == [RefusedField("A", reason)]
 
     @pytest.mark.parametrize(
         "options",
@@ -312,67 +302,45 @@ class TestReasons:
             "fieldOptions": options,
             "meta": {"total": "2"},
         }
-        plan = synced(Esp("activecampaign"), fields_of(ACTIVECAMPAIGN, document, serve))
-        assert [each.allowed_values for each in plan.created] == [None, None]
-        assert plan.caveats == (FieldCaveat("A", f"{WITHOUT_VALUES} Choice 1: It is not a text."),)
+        message = f"{WITHOUT_VALUES} Choice 1: It is not a text."
+        require_caveat(ACTIVECAMPAIGN, document, FieldCaveat("A", message), serve)
 
     @pytest.mark.parametrize("data_type", [{}, {"data_type": None}])
     def test_braze_rejects_an_attribute_without_a_type(self, data_type, serve):
         document = {"attributes": [{"name": "a", **data_type}, {"name": "b", "data_type": "Date"}]}
-        assert fields_of(BRAZE, document, serve) == [
-            RefusedField("a", NO_TYPE),
-            field("b", "datetime"),
-        ]
+        expected = [RefusedField("a", NO_TYPE), field("b", "datetime")]
+        assert fields_of(BRAZE, document, serve) == expected
 
     def test_brevo_rejects_an_attribute_without_a_type(self, serve):
-        attributes = [
-            {"name": "A", "category": "normal"},
-            {"name": "B", "category": "normal", "type": "text"},
-        ]
-        assert fields_of(BREVO, {"attributes": attributes}, serve) == [
-            RefusedField("A", NO_TYPE),
-            field("B"),
-        ]
+        document = {"attributes": [{"name": "A", "category": "normal"}, BREVO_TEXT]}
+        assert fields_of(BREVO, document, serve) == [RefusedField("A", NO_TYPE), field("B")]
 
     @pytest.mark.parametrize(
         "options", [{}, {"enumeration": None}, {"enumeration": [{"value": 1}]}]
     )
     def test_brevo_reports_a_category_without_original_values(self, options, serve):
-        attributes = [
-            {"name": "A", "category": "category", **options},
-            {"name": "B", "category": "normal", "type": "text"},
-        ]
-        plan = synced(Esp("brevo"), fields_of(BREVO, {"attributes": attributes}, serve))
-        assert [each.allowed_values for each in plan.created] == [None, None]
+        attributes = [{"name": "A", "category": "category", **options}, BREVO_TEXT]
         no_text = f"{WITHOUT_VALUES} Choice 1: It is not a text."
         message = no_text if options.get("enumeration") else NO_CHOICES
-        assert plan.caveats == (FieldCaveat("A", message),)
+        require_caveat(BREVO, {"attributes": attributes}, FieldCaveat("A", message), serve)
 
-    @pytest.mark.parametrize(
-        "described",
-        [{"options": []}, {"fieldType": None, "options": []}],
-    )
+    @pytest.mark.parametrize("described", [{"options": []}, {"fieldType": None, "options": []}])
     def test_hubspot_rejects_an_enumeration_without_a_field_type(self, described, serve):
         enumeration = {"name": "a", "label": "A", "type": "enumeration", **described}
         other = {"name": "b", "label": "B", "type": "string"}
-        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == [
-            RefusedField("a", NO_TYPE),
-            field("b", label="B"),
-        ]
+        expected = [RefusedField("a", NO_TYPE), field("b", label="B")]
+        assert fields_of(HUBSPOT, {"results": [enumeration, other]}, serve) == expected
 
     def test_hubspot_reports_an_enumeration_without_options(self, serve):
         enumeration = {"name": "a", "label": "A", "type": "enumeration", "fieldType": "radio"}
         other = {"name": "b", "label": "B", "type": "string"}
-        plan = synced(Esp("hubspot"), fields_of(HUBSPOT, {"results": [enumeration, other]}, serve))
-        assert [each.allowed_values for each in plan.created] == [None, None]
-        assert plan.caveats == (FieldCaveat("a", NO_CHOICES),)
+        document = {"results": [enumeration, other]}
+        require_caveat(HUBSPOT, document, FieldCaveat("a", NO_CHOICES), serve)
 
     @pytest.mark.parametrize("type_name", [None, True, 5, ["string"], {"type": "string"}])
     def test_iterable_rejects_a_field_whose_type_is_not_a_string(self, type_name, serve):
-        assert fields_of(ITERABLE, {"fields": {"a": type_name, "b": "string"}}, serve) == [
-            RefusedField("a", NO_TYPE),
-            field("b"),
-        ]
+        document = {"fields": {"a": type_name, "b": "string"}}
+        assert fields_of(ITERABLE, document, serve) == [RefusedField("a", NO_TYPE), field("b")]
 
 
 class TestKlaviyo:
@@ -393,27 +361,18 @@ class TestKlaviyo:
             fields_of(KLAVIYO, {"data": [profile]}, serve)
 
 
-def salesforce_without(element: bytes) -> Handler:
-    """Return the handler of Salesforce that lists the fields A and B, without this element."""
-
-    def handler(request: ReceivedRequest) -> Reply:
-        if request.path != SALESFORCE.listing:
-            return SALESFORCE.handler(request)
-        response = soap("OK", [("A", "Removed"), ("B", "Text")])
-        return evolve(response, body=response.body.replace(element, b""))
-
-    return handler
-
-
 class TestSalesforce:
-    def test_a_field_without_a_type_is_rejected(self, serve):
-        handler = salesforce_without(b"<FieldType>Removed</FieldType>")
-        assert list(SALESFORCE.source(serve(handler).url).fields()) == [
-            RefusedField("A", NO_TYPE),
-            field("B"),
-        ]
+    @pytest.fixture
+    def source(self, missing: bytes, serve: Serve) -> EspFieldSource:
+        """Return the source of two fields, of which A has no element `missing`."""
+        response = soap("OK", [("A", "Removed"), ("B", "Text")])
+        listing = evolve(response, body=response.body.replace(missing, b""))
+        return SALESFORCE.source(serve(SALESFORCE.listing_with(always(listing))).url)
 
-    def test_a_field_without_a_name_raises_esp_refused(self, serve):
-        handler = salesforce_without(b"<Name>A</Name>")
-        with pytest.raises(EspRefused, match="not as documented: Name is missing"):
-            list(SALESFORCE.source(serve(handler).url).fields())
+    @pytest.mark.parametrize("missing", [b"<FieldType>Removed</FieldType>"])
+    def test_a_field_without_a_type_is_rejected(self, source):
+        assert list(source.fields()) == [RefusedField("A", NO_TYPE), field("B")]
+
+    @pytest.mark.parametrize("missing", [b"<Name>A</Name>"])
+    def test_a_field_without_a_name_raises_esp_refused(self, source):
+        assert "not as documented: Name is missing" in refusal(source)

@@ -50,38 +50,23 @@ def test_the_scope_determines_the_access(validator, tokens, scope, access):
     assert credential.catalog_revision is None
 
 
-INVALID_EXPIRY_TIMES: list[object] = [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), []]
+INVALID: dict[str, list[object]] = {
+    "organization_id": [MISSING, None, "7", 7.0, True, 0, -7, 2**53, [7]],
+    "scope": [
+        *(MISSING, None, "", "profile", f"{READ}s", f"{READ},{WRITE}", {READ: 1}, 1),
+        *(READ.upper(), f"x{READ}", [], [[READ]], [f"{READ} {WRITE}"]),
+    ],
+    "exp": [None, "soon", True, -1, 1e300, str(NOW_SECONDS + 60), []],
+    "nbf": [None, "soon", False, 1e300, NOW_SECONDS + 6],
+}
 
 
 @pytest.mark.parametrize(
     "claims",
     [
-        *(
-            {"organization_id": invalid}
-            for invalid in (MISSING, None, "7", 7.0, True, 0, -7, 2**53, [7])
-        ),
-        *(
-            {"scope": invalid}
-            for invalid in (
-                MISSING,
-                None,
-                "",
-                "profile",
-                f"{READ}s",
-                f"{READ},{WRITE}",
-                {READ: 1},
-                1,
-            )
-        ),
-        *(
-            {"scope": invalid}
-            for invalid in (READ.upper(), f"x{READ}", [], [[READ]], [f"{READ} {WRITE}"])
-        ),
-        *({"exp": invalid} for invalid in INVALID_EXPIRY_TIMES),
-        *({"nbf": invalid} for invalid in (None, "soon", False, 1e300)),
+        *({name: invalid} for name, values in INVALID.items() for invalid in values),
         {"exp": NOW_SECONDS},
         {"exp": NOW_SECONDS - 0.5},
-        {"nbf": NOW_SECONDS + 6},
         {"cnf": {"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}},
         {"token_type": "DPoP"},
         {"token_type": None},

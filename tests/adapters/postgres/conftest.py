@@ -11,9 +11,9 @@ import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import OrganizationId
+from recipient_fields.testing.examples import NOW
 
-from ...support.postgres import PostgresServer, new_database
-from .examples import NOW
+from ...support.postgres import PASSWORD, PostgresServer, execute, new_database
 from .statements import Statements
 
 
@@ -42,6 +42,19 @@ def storage(database: str) -> Iterator[PostgresStorage]:
         yield storage
     finally:
         storage.close()
+
+
+@pytest.fixture
+def role_of_rows(server_url: str, database: str) -> Iterator[str]:
+    """Return the URL of the database for a role that can only read and write rows."""
+    name = "only_rows"
+    execute(server_url, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
+    execute(
+        database, f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name}"
+    )
+    yield database.replace("//postgres:", f"//{name}:")
+    execute(database, f"DROP OWNED BY {name}")
+    execute(server_url, f"DROP ROLE {name}")
 
 
 @pytest.fixture

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from itertools import count
 from threading import Event, Thread
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Self
 
 from attrs import frozen
 
 from recipient_fields.adapters.postgres import PostgresStorage
 from recipient_fields.domain import FieldKey, OrganizationId, StorageUnavailable
+from recipient_fields.testing.examples import AUTHOR, a_definition
 from recipient_fields.testing.field_changes import add_field
-
-from .examples import AUTHOR, a_definition
 
 READERS = WRITERS = 2
 
@@ -55,12 +53,7 @@ class Load:
         assert not self.errors, "the storage failed before anything was broken"
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ending.set()
         for thread in self._threads:
             thread.join()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
 import pytest
-from attrs import evolve
 
 from recipient_fields.adapters.memory import MemoryStorage
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
@@ -22,11 +20,19 @@ from recipient_fields.domain import (
 )
 from recipient_fields.testing.catalog_sizes import size_in_plan, size_with
 from recipient_fields.testing.catalog_views import look
+from recipient_fields.testing.examples import (
+    AUTHOR,
+    LATER,
+    NOW,
+    a_definition,
+    a_grant,
+    permit,
+    renaming,
+)
 from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
 from ...support.postgres import execute
 from ...support.upgrading import undo_statements
-from .examples import AUTHOR, LATER, NOW, a_definition, a_grant, permit, renaming
 from .field_counts import require_exact_counters
 
 VALUES = AllowedValues(DataType.TEXT, ['"', "ä" * 200, "😀", "b"])
@@ -47,7 +53,7 @@ def stored_size(database: str) -> list[tuple[object, ...]]:
 def test_a_migration_measures_the_catalogs(database, storage, ours):
     key = storage.api_keys.add(a_grant(ours))
     for number in range(150):  # more than are read at once
-        definition = evolve(a_definition(f"city_{number}"), allowed_values=VALUES)
+        definition = a_definition(f"city_{number}", allowed_values=VALUES)
         add_field(storage.fields, ours, definition, author=AUTHOR)
     empty = storage.organizations.add("Empty", NOW)
     size = storage.fields.all(ours).size
@@ -92,9 +98,8 @@ def test_changes_by_an_older_version_are_measured_at_the_next_change(database, s
     execute(database, "UPDATE organizations SET revision = revision + 1")
     update_field(storage.fields, ours, FieldKey("town"), renaming("Town"), author=AUTHOR)
     delete_field(storage.fields, ours, FieldKey("town"), permit, author=AUTHOR, at=LATER)
-    assert size_in_plan(storage.fields, ours) == sum(
-        each.size for each in storage.fields.all(ours).fields
-    )
+    sizes = [each.size for each in storage.fields.all(ours).fields]
+    assert size_in_plan(storage.fields, ours) == sum(sizes)
     require_exact_counters(database)
 
 
@@ -102,7 +107,7 @@ def test_a_copied_catalog_is_measured(database, storage):
     source = MemoryStorage()
     organization = source.organizations.add("Copied", NOW)
     large = AllowedValues(DataType.TEXT, [f"{number:04}{'x' * 250}" for number in range(1_000)])
-    definition = evolve(a_definition(), allowed_values=large)
+    definition = a_definition(allowed_values=large)
     add_field(source.fields, organization.id, definition, author=AUTHOR)
     key = source.api_keys.add(a_grant(organization.id))
     copy_storage(source, storage)
@@ -111,26 +116,13 @@ def test_a_copied_catalog_is_measured(database, storage):
     assert found.catalog_size == source.fields.all(organization.id).size
 
 
-@pytest.fixture
-def restricted(server_url: str, database: str) -> Iterator[PostgresStorage]:
-    """Return the storage of a role that has no privilege for sequences."""
-    name = "without_sequences"
-    execute(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 's3cret'")
-    execute(
-        database, f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name}"
-    )
-    with closing(PostgresStorage(database.replace("//postgres:", f"//{name}:"))) as storage:
-        yield storage
-    execute(database, f"DROP OWNED BY {name}")
-    execute(server_url, f"DROP ROLE {name}")
-
-
-def test_a_role_that_can_not_read_the_sequence_counts_the_greatest_id(database, restricted):
-    fields, ours = restricted.fields, restricted.organizations.add("Ours", NOW).id
-    assert look(fields, ours, lambda view: view.next_id()) == MAX_SAFE_INTEGER
-    limit = size_with(fields, ours, a_definition())
-    with pytest.raises(CatalogTooLarge):
-        add_field(fields, ours, a_definition(), size_limit=limit - 1, author=AUTHOR)
-    field = add_field(fields, ours, a_definition(), size_limit=limit, author=AUTHOR)
-    assert fields.all(ours).size == limit - 16 + len(str(field.id))
-    require_exact_counters(database)
+def test_a_role_that_can_not_read_the_sequence_counts_the_greatest_id(database, role_of_rows):
+    with closing(PostgresStorage(role_of_rows)) as restricted:
+        fields, ours = restricted.fields, restricted.organizations.add("Ours", NOW).id
+        assert look(fields, ours, lambda view: view.next_id()) == MAX_SAFE_INTEGER
+        limit = size_with(fields, ours, a_definition())
+        with pytest.raises(CatalogTooLarge):
+            add_field(fields, ours, a_definition(), size_limit=limit - 1, author=AUTHOR)
+        field = add_field(fields, ours, a_definition(), size_limit=limit, author=AUTHOR)
+        assert fields.all(ours).size == limit - 16 + len(str(field.id))
+        require_exact_counters(database)

@@ -107,15 +107,7 @@ class TestMissingTables(StorageOutageContract):
     @classmethod
     def broken_storage(cls, server_url: str) -> Iterator[PostgresStorage]:
         with opened_storage(server_url) as (url, storage):
-            execute(
-                url,
-                "DROP TABLE recipient_fields, recipient_field_changes, recipient_field_values,"
-                " api_keys, esp_connections, integrations,"
-                " organizations, administrators, administrator_memberships, administrator_links,"
-                " administrator_sessions, administrator_forms, administrator_invitations,"
-                " sign_in_attempts,"
-                " schema_migrations",
-            )
+            execute(url, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
             yield storage
 
 

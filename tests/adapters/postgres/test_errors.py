@@ -120,13 +120,10 @@ def test_conflicts_and_deallocated_statements_are_retryable() -> None:
 
 def test_a_key_that_two_transactions_insert_at_once_is_retryable() -> None:
     assert is_retryable(violation_of(KEY_ONCE))
+    assert is_retryable(violation_of(f"{KEY_ONCE}_102022"))  # in a shard
+    assert not is_retryable(violation_of(f"{KEY_ONCE}_of_another_table"))
     with pytest.raises(StorageUnavailable, match="23505"), translated_errors():
         raise violation_of(KEY_ONCE)
-
-
-def test_a_key_that_exists_in_a_shard_is_retryable() -> None:
-    assert is_retryable(violation_of(f"{KEY_ONCE}_102022"))
-    assert not is_retryable(violation_of(f"{KEY_ONCE}_of_another_table"))
 
 
 def test_a_digest_that_exists_in_a_shard_is_taken() -> None:
@@ -134,27 +131,26 @@ def test_a_digest_that_exists_in_a_shard_is_taken() -> None:
         raise violation_of("api_keys_digest_once_102043")
 
 
-def test_a_digest_that_a_worker_reports_in_its_message_is_taken() -> None:
-    message = b'duplicate key value violates unique constraint "api_keys_digest_once_102043"'
-    diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: message}
-    with pytest.raises(DigestTaken), translated_errors():
-        raise psycopg.errors.UniqueViolation("the server's words", info=diagnostics)
-
-
-def internal_error(message: str) -> psycopg.Error:
+def reported(error: type[psycopg.Error], message: str) -> psycopg.Error:
     diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: message.encode()}
-    return psycopg.errors.InternalError_(message, info=diagnostics)
+    return error(f"{message}\nHINT: buy another", info=diagnostics)
+
+
+def test_a_digest_that_a_worker_reports_in_its_message_is_taken() -> None:
+    message = 'duplicate key value violates unique constraint "api_keys_digest_once_102043"'
+    with pytest.raises(DigestTaken), translated_errors():
+        raise reported(psycopg.errors.UniqueViolation, message)
 
 
 def test_a_lost_worker_is_unavailable() -> None:
-    lost = internal_error("failure on connection marked as essential: 127.0.0.1:5433")
+    lost = "failure on connection marked as essential: 127.0.0.1:5433"
     with pytest.raises(StorageUnavailable, match="essential"), translated_errors():
-        raise lost
+        raise reported(psycopg.errors.InternalError_, lost)
 
 
 def test_another_internal_error_passes_unchanged() -> None:
     with pytest.raises(psycopg.errors.InternalError_), translated_errors():
-        raise internal_error("cache lookup failed")
+        raise reported(psycopg.errors.InternalError_, "cache lookup failed")
 
 
 def test_other_unique_violations_pass_unchanged() -> None:
@@ -217,6 +213,4 @@ def test_a_message_that_libpq_repeats_without_tls_is_shown_once() -> None:
 
 
 def test_a_message_of_the_server_is_its_primary_message() -> None:
-    diagnostics: dict[int, bytes | None] = {DiagnosticField.MESSAGE_PRIMARY: b"disk full"}
-    error = psycopg.errors.DiskFull("disk full\nHINT: buy another", info=diagnostics)
-    assert one_line(error) == "disk full"
+    assert one_line(reported(psycopg.errors.DiskFull, "disk full")) == "disk full"

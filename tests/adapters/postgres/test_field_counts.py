@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Protocol
 
 import psycopg
 import pytest
@@ -23,11 +22,11 @@ from recipient_fields.domain import (
     KeyTaken,
     OrganizationId,
 )
+from recipient_fields.testing.examples import AUTHOR, LATER, NOW, a_definition, permit
 from recipient_fields.testing.field_changes import add_field, delete_field
 
-from ...support.postgres import execute
 from ...support.waiting import eventually
-from .examples import AUTHOR, LATER, NOW, a_definition, permit
+from .databases import waiting
 from .field_counts import require_exact_counters
 
 LIMIT = 20
@@ -55,24 +54,15 @@ DELETE = f"""
 """
 
 
-class Version(Protocol):
-    """A version of this package, which changes the fields of one organization."""
-
-    def add(self, key: str) -> bool:
-        """Add a field unless the limit is reached, and return whether it was added."""
-
-    def delete(self, key: str) -> None:
-        """Delete a field."""
-
-
-class OlderVersion(Version):
-    """A version without the counter."""
+class OlderVersion:
+    """A version of this package without the counter."""
 
     def __init__(self, url: str, organization_id: OrganizationId) -> None:
         self._url = url
         self._organization_id = organization_id
 
     def add(self, key: str) -> bool:
+        """Add a field unless the limit is reached, and return whether it was added."""
         return self._changed(ADD, key) == 1
 
     def delete(self, key: str) -> None:
@@ -96,7 +86,7 @@ class OlderVersion(Version):
             yield connection.execute(statement, values).rowcount
 
 
-class ThisVersion(Version):
+class ThisVersion:
     """The version with the counter."""
 
     def __init__(self, storage: PostgresStorage, organization_id: OrganizationId) -> None:
@@ -112,19 +102,8 @@ class ThisVersion(Version):
         return True
 
     def delete(self, key: str) -> None:
-        reference = FieldKey(key)
-        delete_field(
-            self._fields, self._organization_id, reference, permit, author=AUTHOR, at=LATER
-        )
-
-
-def waiting(database: str) -> list[tuple[object, ...]]:
-    """Return the sessions of the storage that wait for a lock."""
-    return execute(
-        database,
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
-        " AND application_name = 'recipient-fields' AND wait_event_type = 'Lock'",
-    )
+        ours = self._organization_id
+        delete_field(self._fields, ours, FieldKey(key), permit, author=AUTHOR, at=LATER)
 
 
 @pytest.fixture
@@ -176,7 +155,7 @@ def test_a_creation_that_waits_for_the_same_key_names_the_holder(database, ours,
 def test_the_limit_is_exact_while_processes_of_two_versions_write(
     database, storage, ours, older, this
 ):
-    def write(version: Version, writer: int) -> None:
+    def write(version: OlderVersion | ThisVersion, writer: int) -> None:
         """Add fields and delete every second one, until the limit is reached."""
         for number in range(3 * LIMIT):
             key = f"city_{writer}_{number}"

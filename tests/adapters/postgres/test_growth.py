@@ -9,12 +9,12 @@ import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.domain import FieldId, OrganizationId, PlainKey
+from recipient_fields.testing.examples import AUTHOR, a_definition, renaming
 from recipient_fields.testing.field_changes import add_field, update_field
 
 from ...benchmarks.data import Database
 from ...support.postgres import execute, new_database
 from ...support.waiting import eventually
-from .examples import AUTHOR, a_definition, renaming
 
 pytestmark = pytest.mark.slow
 

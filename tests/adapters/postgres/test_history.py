@@ -28,20 +28,21 @@ from recipient_fields.domain import (
     HistoryQuery,
     HistoryRecord,
     OrganizationId,
-    RecordedOperation,
     StorageUnavailable,
 )
+from recipient_fields.testing.examples import AUTHOR, LATER, NOW, a_definition, permit, renaming
 from recipient_fields.testing.field_changes import (
     add_field,
     delete_field,
     update_field,
 )
+from recipient_fields.testing.history import replay
 from recipient_fields.testing.history_size import large_definition, toggled
 
-from ...support.postgres import execute
+from ...support.postgres import execute, open_transactions
 from ...support.upgrading import undo_statements
 from ...support.waiting import eventually
-from .examples import AUTHOR, LATER, NOW, a_definition, permit, renaming
+from .databases import database_set
 
 WRITERS = 8
 
@@ -127,7 +128,7 @@ def test_a_reader_of_eight_processes_misses_nothing_if_one_of_them_is_killed(
     recorded = [f"{each.operation.value} {each.field_id}" for each in records]
     assert len(recorded) == len(set(recorded))
     assert set(acknowledged) <= set(recorded)
-    assert replayed(records) == {field.id for field in storage.fields.all(ours).fields}
+    assert replay(records) == storage.fields.all(ours).fields
 
 
 def write_and_kill(database: str, threads: ThreadPoolExecutor, acknowledged: list[str]) -> None:
@@ -159,34 +160,20 @@ def authors(connection: psycopg.Connection[Any]) -> set[object]:
     return {name for (name,) in connection.execute(statement)}
 
 
-def open_transactions(database: str) -> list[tuple[object, ...]]:
-    """Return the transactions of killed processes that have not ended yet."""
-    return execute(
-        database,
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
-        " AND xact_start IS NOT NULL AND pid <> pg_backend_pid()",
-    )
-
-
-def replayed(records: list[HistoryRecord]) -> set[FieldId]:
-    """Return the ids of the fields that are left after all changes."""
-    ids: set[FieldId] = set()
-    for record in records:
-        if record.operation is RecordedOperation.DELETED:
-            ids.remove(record.field_id)
-        else:
-            ids.add(record.field_id)
-    return ids
-
-
-def test_a_change_of_one_field_and_its_record_are_one_statement(storage, ours, round_trips):
-    """Except a creation, each also reads the field."""
+@pytest.fixture
+def count(round_trips: list[object]) -> Callable[[Callable[[], object]], int]:
+    """Return a function that returns the number of round trips of a call."""
 
     def count(call: Callable[[], object]) -> int:
         round_trips.clear()
         call()
         return len(round_trips)
 
+    return count
+
+
+def test_a_change_of_one_field_and_its_record_are_one_statement(storage, ours, count):
+    """Except a creation, each also reads the field."""
     fields = storage.fields
     assert count(lambda: add_field(fields, ours, a_definition(), limit=9, author=AUTHOR)) == 1
     [field] = fields.all(ours).fields
@@ -197,15 +184,9 @@ def test_a_change_of_one_field_and_its_record_are_one_statement(storage, ours, r
     assert len(storage.history.select(ours, HistoryQuery()).records) == 3
 
 
-def test_the_service_needs_no_more_round_trips_for_its_limit(storage, ours, round_trips):
+def test_the_service_needs_no_more_round_trips_for_its_limit(storage, ours, count):
     service = RecipientFieldService(fields=storage.fields, history=storage.history)
     draft = FieldDraft(name="City", data_type="text")
-
-    def count(call: Callable[[], object]) -> int:
-        round_trips.clear()
-        call()
-        return len(round_trips)
-
     # One of them reads the last id, whose digits count for the size of the list.
     assert count(lambda: service.replace_or_create_field(ours, draft)) == 3
     # A plan without changes is computed again with the lock, whose commit waits for a standby.
@@ -219,25 +200,20 @@ def test_the_service_needs_no_more_round_trips_for_its_limit(storage, ours, roun
 @pytest.mark.parametrize("limit", ["lock_timeout = '5s'", "statement_timeout = '200ms'"])
 def test_a_change_whose_record_can_not_be_stored_is_not_stored_either(database, ours, limit):
     """A storage waits for a lock for 1 s at most, and PostgreSQL may end a statement earlier."""
-    name = database.rpartition("/")[2]
-    execute(database, f"ALTER DATABASE {name} SET {limit}")
-    try:
-        with closing(PostgresStorage(database)) as storage:
-            field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
-            before = storage.fields.all(ours)
-            for change in changes_of(storage, ours, field.id):
-                with psycopg.connect(database) as other:
-                    other.execute("LOCK TABLE recipient_field_changes IN EXCLUSIVE MODE")
-                    began = monotonic()
-                    with pytest.raises(StorageUnavailable):
-                        change()
-                    assert monotonic() - began < 1.5
-                assert storage.fields.all(ours) == before
-            add_field(storage.fields, ours, a_definition("town"), author=AUTHOR)
-            page = storage.history.select(ours, HistoryQuery())
-            assert [each.sequence for each in page.records] == [1, 2]
-    finally:
-        execute(database, f"ALTER DATABASE {name} RESET ALL")
+    with database_set(database, limit), closing(PostgresStorage(database)) as storage:
+        field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
+        before = storage.fields.all(ours)
+        for change in changes_of(storage, ours, field.id):
+            with psycopg.connect(database) as other:
+                other.execute("LOCK TABLE recipient_field_changes IN EXCLUSIVE MODE")
+                began = monotonic()
+                with pytest.raises(StorageUnavailable):
+                    change()
+                assert monotonic() - began < 1.5
+            assert storage.fields.all(ours) == before
+        add_field(storage.fields, ours, a_definition("town"), author=AUTHOR)
+        page = storage.history.select(ours, HistoryQuery())
+        assert [each.sequence for each in page.records] == [1, 2]
 
 
 def changes_of(
@@ -265,12 +241,9 @@ def test_all_batches_of_a_transaction_occur_at_one_time(storage, ours):
         return CatalogChanges.of(deleted=catalog.all().fields)
 
     storage.fields.change(ours, delete_all, author=AUTHOR, at=NOW)
-    first = storage.history.select(ours, HistoryQuery(limit=1_000))
-    rest = HistoryQuery(limit=1_000, after=first.next)
-    second = storage.history.select(ours, rest)
-    last = HistoryQuery(after=second.next)
-    pages = first, second, storage.history.select(ours, last)
-    records = [record for page in pages for record in page.records]
+    stopped = Event()
+    stopped.set()
+    records = follow(storage, ours, stopped)
     assert [each.sequence for each in records] == list(range(1, 1 + 2 * COUNT))
     assert [each.key for each in records] == [each.key for each in definitions] * 2
     millisecond = timedelta(milliseconds=1)

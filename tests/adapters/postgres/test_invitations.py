@@ -53,28 +53,24 @@ def test_roles_and_links_from_before_the_upgrade_stay(empty_database):
         assert storage.sessions.add(dana, bytes(32), NOW, "").administrator_id == dana.id
 
 
-def test_a_role_that_an_old_process_grants_is_not_changed_by_an_invitation(empty_database):
-    migrate(empty_database)
-    execute(empty_database, ACME)
+def test_a_role_that_an_old_process_grants_is_not_changed_by_an_invitation(database, storage, ours):
     draft = an_invitation_draft(DANA, role=Role.ADMIN)
-    with closing(PostgresStorage(empty_database)) as storage:
-        storage.administrators.invite(OrganizationId(1), draft)
-        execute(empty_database, GRANT)
+    storage.administrators.invite(ours, draft)
+    execute(database, GRANT)
 
-        dana = storage.administrators.accept_invitation(OrganizationId(1), draft.digest, NOW, None)
+    dana = storage.administrators.accept_invitation(ours, draft.digest, NOW, None)
 
-        assert dana.memberships == (Membership(OrganizationId(1), Role.VIEWER),)
-        assert storage.administrators.invitations(OrganizationId(1)) == ()
+    assert dana.memberships == (Membership(ours, Role.VIEWER),)
+    assert storage.administrators.invitations(ours) == ()
 
 
-def test_an_invitation_to_an_organization_that_an_old_process_deletes_has_no_effect(empty_database):
-    migrate(empty_database)
-    execute(empty_database, ACME)
+def test_an_invitation_to_an_organization_that_an_old_process_deletes_has_no_effect(
+    database, storage, ours
+):
     draft = an_invitation_draft(DANA)
-    with closing(PostgresStorage(empty_database)) as storage:
-        storage.administrators.invite(OrganizationId(1), draft)
-        execute(empty_database, "DELETE FROM organizations")
+    storage.administrators.invite(ours, draft)
+    execute(database, "DELETE FROM organizations")
 
-        with pytest.raises(LinkNotValid):
-            storage.administrators.accept_invitation(OrganizationId(1), draft.digest, NOW, None)
-        assert storage.administrators.find(DANA) is None
+    with pytest.raises(LinkNotValid):
+        storage.administrators.accept_invitation(ours, draft.digest, NOW, None)
+    assert storage.administrators.find(DANA) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,19 +12,16 @@ import psycopg
 import pytest
 
 from recipient_fields.adapters.postgres import PostgresStorage, migrate
+from recipient_fields.testing.examples import NOW
 
 from ...support.postgres import PASSWORD, execute
-from .examples import NOW
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "operating" / "storage.md").read_text("utf-8")
 ROLES = (DOCS / "deploy/roles.sql").read_text("utf-8")
 (ADVANCE,) = re.findall(r"```sql\n(.*?)```", PAGE, re.S)
-OWNER, SERVICE, DATABASE = (
-    "recipient_fields_owner",
-    "recipient_fields_service",
-    "recipient_fields",
-)
+DATABASE = "recipient_fields"
+OWNER, SERVICE = f"{DATABASE}_owner", f"{DATABASE}_service"
 
 
 @pytest.fixture
@@ -70,8 +68,5 @@ def test_the_sequences_skip_the_ids_that_were_assigned_since_a_dump(roles):
 
 
 def _new_organization(url: str) -> int:
-    storage = PostgresStorage(url)
-    try:
+    with closing(PostgresStorage(url)) as storage:
         return storage.organizations.add("Acme", NOW).id
-    finally:
-        storage.close()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from time import monotonic, sleep
 
 import psutil
@@ -22,12 +22,13 @@ from recipient_fields.adapters.postgres import PostgresStorage, circuit_breaker,
 from recipient_fields.adapters.postgres.connection import DeadlineConnection, parse_url
 from recipient_fields.domain import StorageUnavailable
 from recipient_fields.testing.assertions import attempt
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition
 from recipient_fields.testing.field_changes import add_field
 
 from ...support.outages import OUTAGE_SECONDS, OUTAGES
 from ...support.postgres import PostgresServer, execute, new_database
 from ...support.waiting import eventually
-from .examples import AUTHOR, NOW, a_definition
+from .databases import rows, waiting
 from .load import Load
 
 pytestmark = pytest.mark.slow
@@ -43,10 +44,7 @@ def database(server: PostgresServer) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize(
-    "break_and_mend",
-    OUTAGES,
-)
+@pytest.mark.parametrize("break_and_mend", OUTAGES)
 def test_an_outage_loses_nothing_and_ends_soon(server, storage, ours, break_and_mend):
     with Load(storage, ours) as load:
         break_and_mend(server)
@@ -72,19 +70,25 @@ def test_requests_to_a_frozen_server_are_rejected_until_it_resumes(server, stora
     load.require_nothing_lost()
 
 
+@contextmanager
+def frozen_for_the_block(server: PostgresServer) -> Iterator[None]:
+    server.freeze()
+    try:
+        yield
+    finally:
+        server.thaw()
+
+
 def test_idle_sessions_of_a_frozen_server_are_detected_before_a_request_uses_them(
     server, storage, ours
 ):
     storage.fields.all(ours)
-    server.freeze()
-    try:
+    with frozen_for_the_block(server):
         sleep(1.2)
         began = monotonic()
         with pytest.raises(StorageUnavailable):
             storage.fields.all(ours)
         assert monotonic() - began < 1.2
-    finally:
-        server.thaw()
     sleep(1.5)
     assert storage.fields.all(ours).fields == ()
 
@@ -109,17 +113,16 @@ def test_a_write_to_a_locked_organization_is_rejected_after_a_second(database, s
 @pytest.mark.parametrize(("prepare", "message"), [(True, "lock timeout"), (False, "in time")])
 def test_a_read_of_a_locked_table_is_cancelled_in_time(database, ours, message, *, prepare):
     """The server cancels in configured sessions, the deadline of the call in shared ones."""
-    storage = PostgresStorage(database, prepare=prepare)
-    with psycopg.connect(database) as locker:
-        locker.execute("LOCK TABLE recipient_fields")
-        began = monotonic()
-        with pytest.raises(StorageUnavailable, match=message):
-            storage.fields.all(ours)
-        assert monotonic() - began < MAX_RESPONSE_TIME
-        # What was given up is not left waiting on the server either.
-        eventually(lambda: waiting(database) == 0, within=1)
-    assert storage.fields.all(ours).fields == ()
-    storage.close()
+    with closing(PostgresStorage(database, prepare=prepare)) as storage:
+        with psycopg.connect(database) as locker:
+            locker.execute("LOCK TABLE recipient_fields")
+            began = monotonic()
+            with pytest.raises(StorageUnavailable, match=message):
+                storage.fields.all(ours)
+            assert monotonic() - began < MAX_RESPONSE_TIME
+            # What was given up is not left waiting on the server either.
+            eventually(lambda: not waiting(database), within=1)
+        assert storage.fields.all(ours).fields == ()
 
 
 def test_a_missing_synchronous_standby_does_not_exhaust_the_server(server, database, storage, ours):
@@ -130,20 +133,10 @@ def test_a_missing_synchronous_standby_does_not_exhaust_the_server(server, datab
             with pytest.raises(StorageUnavailable, match="in time"):
                 add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
             assert monotonic() - began < MAX_RESPONSE_TIME
-        eventually(lambda: waiting(database) == 0, within=1)
+        eventually(lambda: not waiting(database), within=1)
         storage.fields.all(ours)
     finally:
         server.acknowledge_with("")
-
-
-def waiting(database: str) -> object:
-    """Return how many of the storage's sessions wait for a lock or a standby."""
-    [(number,)] = execute(
-        database,
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        " AND application_name = 'recipient-fields' AND wait_event_type IN ('Lock', 'IPC')",
-    )
-    return number
 
 
 def test_connections_to_a_server_that_became_read_only_are_replaced(database, storage, ours):
@@ -203,37 +196,23 @@ def test_terminated_sessions_are_no_outage(server, storage, ours, caplog):
 
 
 def test_slow_statements_and_locks_that_exhaust_the_pool_are_no_outage(database, ours, caplog):
-    storage = PostgresStorage(database, pool_size=2)
-    outcomes: list[object] = []
+    with closing(PostgresStorage(database, pool_size=2)) as storage:
 
-    def sleep_there() -> None:
-        outcomes.append(
-            attempt(
-                lambda: storage._database.read(
-                    lambda c: c.driver.execute("SELECT 1 FROM pg_sleep(1.5)").fetchall()
-                )
-            )
-        )
+        def sleep_there() -> object:
+            return storage._database.read(rows("SELECT 1 FROM pg_sleep(1.5)"))
 
-    def write() -> None:
-        outcomes.append(
-            attempt(lambda: add_field(storage.fields, ours, a_definition(), author=AUTHOR))
-        )
+        def write() -> object:
+            return add_field(storage.fields, ours, a_definition(), author=AUTHOR)
 
-    with psycopg.connect(database) as locker:
-        locker.execute("SELECT FROM organizations FOR UPDATE")
-        threads = [Thread(target=call) for call in (sleep_there, sleep_there, write)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with psycopg.connect(database) as locker, ThreadPoolExecutor(3) as threads:
+            locker.execute("SELECT FROM organizations FOR UPDATE")
+            outcomes = list(threads.map(attempt, (sleep_there, sleep_there, write)))
     refused = [each for each in outcomes if isinstance(each, StorageUnavailable)]
     assert [str(each) for each in refused] == [
         "PostgreSQL: canceling statement due to lock timeout (55P03)"
     ]
     assert outcomes.count([(1,)]) == 2
     assert outage_lines(caplog) == []
-    storage.close()
 
 
 def test_the_log_has_two_lines_per_outage_and_the_second_counts_rejected_requests(
@@ -268,19 +247,12 @@ def test_the_log_has_two_lines_per_outage_and_the_second_counts_rejected_request
 
 
 def test_requests_during_an_outage_are_rejected_at_once(server, storage, ours):
-    server.freeze()
-    try:
-        began = monotonic()
-        with pytest.raises(StorageUnavailable, match="does not respond"):
-            storage.fields.all(ours)
-        assert monotonic() - began < 1.2
-        for _ in range(100):
+    with frozen_for_the_block(server):
+        for limit in (1.2, *[0.2] * 100):
             began = monotonic()
             with pytest.raises(StorageUnavailable, match="does not respond"):
                 storage.fields.all(ours)
-            assert monotonic() - began < 0.2
-    finally:
-        server.thaw()
+            assert monotonic() - began < limit
 
 
 def outage_lines(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import closing, suppress
 from itertools import count
 from time import monotonic, sleep
 
@@ -15,11 +15,11 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.adapters.postgres.connection import parse_url
 from recipient_fields.adapters.postgres.primary import join_hosts, split_hosts
 from recipient_fields.domain import OrganizationId, RecipientField, StorageUnavailable
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, renaming
 from recipient_fields.testing.field_changes import add_field, update_field
 
 from ...support.postgres import PASSWORD, PostgresServer, execute
 from ...support.waiting import eventually
-from .examples import AUTHOR, NOW, a_definition, renaming
 
 DETECTED = 2.0
 """Seconds after a promotion until the primary that was replaced is no longer used."""
@@ -49,17 +49,10 @@ def organizations(server: PostgresServer) -> set[str]:
     return {str(name) for (name,) in execute(server.url(), "SELECT name FROM organizations")}
 
 
-def open_storage(stack: ExitStack, url: str) -> PostgresStorage:
-    storage = PostgresStorage(url)
-    stack.callback(storage.close)
-    return storage
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("attributes", ["read-write", "any"])
 def test_a_primary_that_was_replaced_gets_no_write_a_moment_later(cluster, attributes, caplog):
-    with ExitStack() as stack:
-        storage = open_storage(stack, cluster.url(attributes))
+    with closing(PostgresStorage(cluster.url(attributes))) as storage:
         storage.organizations.add("Before", NOW)
         cluster.new.promote()
         promoted = monotonic()
@@ -76,17 +69,15 @@ def test_a_primary_that_was_replaced_gets_no_write_a_moment_later(cluster, attri
     assert len(late) > 10
     assert set(late) <= organizations(cluster.new)
     assert not set(late) & organizations(cluster.old)
-    assert [
-        record.getMessage() for record in caplog.records if "promoted" in record.getMessage()
-    ] == [
+    logged = [each.getMessage() for each in caplog.records if "promoted" in each.getMessage()]
+    assert logged == [
         "A server was promoted to timeline 2. Connections to the primary of timeline 1 are closed."
     ]
 
 
 @pytest.mark.slow
 def test_a_primary_that_was_replaced_is_not_used_although_the_new_one_is_lost(cluster):
-    with ExitStack() as stack:
-        storage = open_storage(stack, cluster.url())
+    with closing(PostgresStorage(cluster.url())) as storage:
         storage.check()
         cluster.new.promote()
         sleep(DETECTED)
@@ -105,8 +96,7 @@ def test_a_primary_that_was_replaced_is_not_used_although_the_new_one_is_lost(cl
 
 @pytest.mark.slow
 def test_a_change_that_began_before_the_detection_is_not_acknowledged(cluster, caplog):
-    with ExitStack() as stack:
-        storage = open_storage(stack, cluster.url())
+    with closing(PostgresStorage(cluster.url())) as storage:
         ours = storage.organizations.add("Ours", NOW).id
         field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
 
@@ -129,8 +119,7 @@ def responds(storage: PostgresStorage) -> bool:
 
 @pytest.mark.slow
 def test_a_storage_on_a_standby_reads_before_and_after_its_promotion(cluster):
-    with ExitStack() as stack:
-        storage = open_storage(stack, cluster.new.url())
+    with closing(PostgresStorage(cluster.new.url())) as storage:
         assert responds(storage)
         sleep(DETECTED)
         assert responds(storage)
@@ -142,8 +131,7 @@ def test_a_storage_on_a_standby_reads_before_and_after_its_promotion(cluster):
 @pytest.mark.slow
 def test_a_storage_opened_after_the_promotion_leaves_the_old_primary(cluster):
     cluster.new.promote()
-    with ExitStack() as stack:
-        storage = open_storage(stack, cluster.url())
+    with closing(PostgresStorage(cluster.url())) as storage:
         sleep(DETECTED)
         storage.organizations.add("After", NOW)
         assert "After" in organizations(cluster.new)
@@ -155,8 +143,7 @@ def test_without_the_right_to_read_the_timeline_the_storage_works_and_logs_it_on
     execute(cluster.old.url(), f"CREATE ROLE service LOGIN PASSWORD '{PASSWORD}'")
     execute(cluster.old.url(), "GRANT ALL ON ALL TABLES IN SCHEMA public TO service")
     execute(cluster.old.url(), "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO service")
-    with ExitStack() as stack:
-        storage = open_storage(stack, cluster.url(user="service"))
+    with closing(PostgresStorage(cluster.url(user="service"))) as storage:
         sleep(DETECTED)
         storage.organizations.add("Ours", NOW)
     [record] = [each for each in caplog.records if each.levelno >= logging.WARNING]

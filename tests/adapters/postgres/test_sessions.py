@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from decimal import Decimal
 from time import monotonic
 
 import psycopg
 import pytest
-from attrs import evolve
 from psycopg.errors import DivisionByZero, ForeignKeyViolation
 from psycopg.types.json import set_json_loads
 
@@ -20,15 +19,15 @@ from recipient_fields.adapters.postgres.dialect import PostgresConnection
 from recipient_fields.domain import (
     AllowedValues,
     DataType,
-    FieldName,
     InvalidField,
     Rule,
     StorageUnavailable,
 )
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant
 from recipient_fields.testing.field_changes import add_field
 
 from ...support.waiting import eventually
-from .examples import AUTHOR, NOW, a_definition, a_grant
+from .databases import rows
 
 POOL_SIZE = 3
 _TURNS = 12
@@ -50,8 +49,7 @@ def test_a_text_with_a_null_is_rejected_rather_than_cut_off(storage):
 
 
 def test_a_session_whose_statements_were_deallocated_is_replaced(database, ours):
-    storage = PostgresStorage(database, pool_size=POOL_SIZE)
-    try:
+    with closing(PostgresStorage(database, pool_size=POOL_SIZE)) as storage:
         key = storage.api_keys.add(a_grant(ours))
         for number in range(_TURNS):
             assert storage.api_keys.find(key.digest) is not None
@@ -64,22 +62,16 @@ def test_a_session_whose_statements_were_deallocated_is_replaced(database, ours)
         add_field(storage.fields, ours, a_definition("another"), author=AUTHOR)
 
         assert len(storage.fields.all(ours).fields) == _TURNS + 1
-    finally:
-        storage.close()
 
 
 def test_the_reason_why_the_server_ended_a_session_is_reported(storage):
-    end = "SELECT pg_terminate_backend(pg_backend_pid())"
     for call in (storage._database.read, storage._database.write):
         with pytest.raises(StorageUnavailable, match="57P01"):
-            call(lambda c: c.driver.execute(end))
-    assert storage._database.read(lambda c: c.driver.execute("SELECT 1").fetchone()) == (1,)
+            call(rows("SELECT pg_terminate_backend(pg_backend_pid())"))
+    assert storage._database.read(rows("SELECT 1")) == [(1,)]
 
 
 def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(database, ours):
-    storage = PostgresStorage(database, pool_size=1)
-    revision = storage.fields.all(ours).revision
-
     sessions: list[int] = []
 
     def move_and_fail(connection: PostgresConnection) -> None:
@@ -88,15 +80,14 @@ def test_an_error_in_a_transaction_undoes_all_of_it_and_keeps_the_session(databa
         driver.execute("UPDATE organizations SET revision = 7 WHERE id = %s", (ours,))
         driver.execute("SELECT 1 / 0")
 
-    try:
+    with closing(PostgresStorage(database, pool_size=1)) as storage:
+        revision = storage.fields.all(ours).revision
         with pytest.raises(DivisionByZero):
             storage._database.write(move_and_fail)
         assert storage.fields.all(ours).revision == revision
         show = "SELECT pid FROM pg_stat_activity WHERE pid = ANY(%s) AND state = 'idle'"
         with psycopg.connect(database) as other:
             assert other.execute(show, (sessions,)).fetchall() == [(sessions[-1],)]
-    finally:
-        storage.close()
 
 
 def test_an_error_of_the_commit_is_reported(storage):
@@ -113,21 +104,11 @@ def test_an_error_of_the_commit_is_reported(storage):
 
 @pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
 def test_the_encoding_that_a_url_or_a_database_prefers_changes_no_text(database, encoding):
-    storage = PostgresStorage(
-        f"{database}{'&' if '?' in database else '?'}client_encoding={encoding}"
-    )
-    try:
+    with closing(PostgresStorage(f"{database}?client_encoding={encoding}")) as storage:
         ours = storage.organizations.add("Größe", NOW).id
-        field = add_field(
-            storage.fields,
-            ours,
-            evolve(a_definition(), name=FieldName("Größe in €")),
-            author=AUTHOR,
-        )
+        field = add_field(storage.fields, ours, a_definition(name="Größe in €"), author=AUTHOR)
         assert storage.fields.get(ours, field.id) == field
         assert "Größe in €" in storage.fields.publish(ours).documents
-    finally:
-        storage.close()
 
 
 def test_a_statement_that_exceeds_the_deadline_ends_on_the_server_too(database):
@@ -171,7 +152,7 @@ def require_no_sleeping_session(database: str) -> None:
 
 def test_the_application_may_configure_how_psycopg_reads_json(storage, ours):
     values = AllowedValues(DataType.NUMBER, [1, 1.5, -0.25])
-    definition = evolve(a_definition(), data_type=DataType.NUMBER, allowed_values=values)
+    definition = a_definition(data_type=DataType.NUMBER, allowed_values=values)
     set_json_loads(lambda text: json.loads(text, parse_float=Decimal))
     try:
         field = add_field(storage.fields, ours, definition, author=AUTHOR)

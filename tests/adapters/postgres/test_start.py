@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
@@ -54,9 +54,8 @@ def test_a_malformed_url_is_not_shown(url):
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
 def test_both_schemes_are_accepted(database, scheme):
-    storage = PostgresStorage(f"{scheme}:{database.partition(':')[2]}")
-    storage.check()
-    storage.close()
+    with closing(PostgresStorage(f"{scheme}:{database.partition(':')[2]}")) as storage:
+        storage.check()
 
 
 def test_a_missing_server_is_reported(caplog):
@@ -110,10 +109,9 @@ def test_a_schema_of_a_newer_version_is_reported(empty_database):
 
 def test_a_running_process_stays_ready_when_a_newer_version_migrates(empty_database):
     migrate(empty_database)
-    storage = PostgresStorage(empty_database)
-    execute(empty_database, "INSERT INTO schema_migrations (name) VALUES ('9999_from_later')")
-    storage.check()
-    storage.close()
+    with closing(PostgresStorage(empty_database)) as storage:
+        execute(empty_database, "INSERT INTO schema_migrations (name) VALUES ('9999_from_later')")
+        storage.check()
 
 
 def test_a_server_without_a_free_connection_is_reported(server):

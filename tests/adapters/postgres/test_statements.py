@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import FieldKey, FieldQuery
+from recipient_fields.testing.examples import AUTHOR, LATER, a_definition, permit, renaming
 from recipient_fields.testing.field_changes import add_field, delete_field, update_field
 
-from .examples import AUTHOR, LATER, a_definition, permit, renaming
 from .statements import names_its_organization
 
 WITHOUT_ORGANIZATION = (

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from textwrap import indent
 from threading import Event
 from time import sleep
@@ -19,8 +19,6 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate
 from recipient_fields.application import IntegrationRepository, IntegrationService
 from recipient_fields.domain import (
     DataType,
-    FieldDefinition,
-    FieldDraft,
     FieldQuery,
     IntegrationId,
     OrganizationId,
@@ -37,11 +35,11 @@ from recipient_fields.domain.integrations import (
     SyncPlanChanged,
     SyncRun,
 )
+from recipient_fields.testing.examples import AUTHOR, LATER, NOW, a_definition
 from recipient_fields.testing.field_changes import add_field
 
 from ...support.postgres import KILL_BEFORE_STATEMENT, execute, open_transactions
 from ...support.waiting import eventually
-from .examples import AUTHOR, LATER, NOW, a_definition
 
 pytestmark = pytest.mark.slow
 
@@ -191,10 +189,9 @@ def test_a_run_is_planned_again_after_other_changes_and_finally_under_the_lock(
     def planner(found: Integration, catalog: tuple[RecipientField, ...], _: object) -> SyncPlan:
         received.append(len(catalog))
         if len(received) <= overtaken:
+            town = a_definition(f"town_{len(received)}")
             with suppress(StorageUnavailable):
-                add_field(
-                    storage.fields, ours, a_definition(f"town_{len(received)}"), author=AUTHOR
-                )
+                add_field(storage.fields, ours, town, author=AUTHOR)
         return SyncRun.from_report(found, a_report("New", 0, 30), at=NOW).plan(found, catalog)
 
     storage.integrations.sync(ours, integration.id, planner, author=AUTHOR, at=LATER)
@@ -327,11 +324,14 @@ def every_row(database: str) -> list[tuple[object, ...]]:
 
 def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(empty_database):
     migrate(empty_database)
-    storage = PostgresStorage(empty_database)
-    ours = storage.organizations.add("Ours", NOW).id
-    field = add_field(storage.fields, ours, synced_by(41, "city"), author=AUTHOR)
-    add_field(storage.fields, ours, synced_by(7, "age"), author=AUTHOR)
-    storage.close()
+    with closing(PostgresStorage(empty_database)) as storage:
+        ours = storage.organizations.add("Ours", NOW).id
+        field, _ = (
+            add_field(
+                storage.fields, ours, a_definition(key, by=sync_channel(number)), author=AUTHOR
+            )
+            for key, number in (("city", IntegrationId(41)), ("age", IntegrationId(7)))
+        )
     execute(empty_database, "DROP TABLE integrations")
     execute(
         empty_database,
@@ -340,16 +340,8 @@ def test_ids_of_integrations_from_before_the_table_are_not_assigned_again(empty_
     with pytest.raises(StorageUnavailable, match="behind"):
         PostgresStorage(empty_database)
     assert migrate(empty_database) == 2
-    storage = PostgresStorage(empty_database)
-    try:
+    with closing(PostgresStorage(empty_database)) as storage:
         made = service_over(storage).create_integration(ours, esp=Esp("braze"), name="Main")
         assert made.id == 42
         run(storage, made, "New", 0, 0)
         assert storage.fields.get(ours, field.id) == field
-    finally:
-        storage.close()
-
-
-def synced_by(integration_id: int, key: str) -> FieldDefinition:
-    draft = FieldDraft(name=key, key=key, data_type=DataType.TEXT, esp_field_name=key)
-    return draft.define(by=sync_channel(IntegrationId(integration_id)), at=NOW)

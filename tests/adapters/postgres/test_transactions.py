@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 from time import time_ns
 
@@ -11,7 +12,6 @@ import pytest
 from attrs import evolve
 
 from recipient_fields.adapters.postgres import PostgresStorage
-from recipient_fields.adapters.postgres.dialect import PostgresConnection
 from recipient_fields.domain import (
     ApiKey,
     FieldLimitReached,
@@ -21,24 +21,19 @@ from recipient_fields.domain import (
     RecipientField,
     StorageUnavailable,
 )
+from recipient_fields.testing.examples import AUTHOR, NOW, a_definition, a_grant, renaming
 from recipient_fields.testing.field_changes import add_field, update_field
 
-from ...support.postgres import execute
 from ...support.waiting import eventually
-from .examples import AUTHOR, NOW, a_definition, a_grant, renaming
+from .databases import database_set, inserting, rows, waiting
 
 
 def test_a_key_inserted_without_the_lock_is_reported_with_its_field(database, storage, ours):
     """A statement entered by hand does not lock the organization, so the constraint decides."""
     with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
-        [(holder,)] = hand.execute(
-            "INSERT INTO recipient_fields (organization_id, name, folded_name, key, data_type,"
-            " insertable, source, created_at, updated_at, version) VALUES"
-            " (%s, 'City', 'city', 'city', 'text', true, 'api', now(), now(), 1) RETURNING id",
-            (ours,),
-        )
+        [(holder,)] = hand.execute(f"{inserting(organization_id=str(ours))} RETURNING id".encode())
         adding = threads.submit(add_field, storage.fields, ours, a_definition(), author=AUTHOR)
-        eventually(lambda: blocked(database), within=10)
+        eventually(lambda: waiting(database), within=10)
         hand.commit()
         with pytest.raises(KeyTaken) as taken:
             adding.result()
@@ -47,7 +42,6 @@ def test_a_key_inserted_without_the_lock_is_reported_with_its_field(database, st
 
 def test_a_deadlock_is_retried_once(database, storage, ours):
     """A statement by hand locks the field, and a change locks the organization; each needs both."""
-    name = database.rpartition("/")[2]
     field = add_field(storage.fields, ours, a_definition(), author=AUTHOR)
     tries: list[RecipientField] = []
 
@@ -55,20 +49,21 @@ def test_a_deadlock_is_retried_once(database, storage, ours):
         tries.append(stored)
         return renaming("Town")(stored)
 
-    execute(database, f"ALTER DATABASE {name} SET deadlock_timeout = '500ms'")
-    impatient = PostgresStorage(database)
-    with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
+    with (
+        database_set(database, "deadlock_timeout = '500ms'"),
+        closing(PostgresStorage(database)) as impatient,
+        psycopg.connect(database) as hand,
+        ThreadPoolExecutor(1) as threads,
+    ):
         hand.execute("SET LOCAL deadlock_timeout = '10s'")
         hand.execute("SELECT FROM recipient_fields FOR UPDATE")
         updating = threads.submit(
             update_field, impatient.fields, ours, field.id, change, author=AUTHOR
         )
-        eventually(lambda: blocked(database), within=10)
+        eventually(lambda: waiting(database), within=10)
         hand.execute("SELECT FROM organizations FOR UPDATE")
         hand.commit()
         assert updating.result().name == "Town"
-    impatient.close()
-    execute(database, f"ALTER DATABASE {name} RESET ALL")
     assert tries == [field, field]
     assert storage.fields.get(ours, field.id).version == 2
 
@@ -86,7 +81,7 @@ def test_a_rotation_and_the_deletion_of_its_organization_do_not_deadlock(databas
         def succession(found: ApiKey) -> tuple[ApiKey, KeyGrant]:
             runs.append("rotation")
             deletions.append(threads.submit(delete))
-            eventually(lambda: blocked(database), within=10)
+            eventually(lambda: waiting(database), within=10)
             return found, a_grant(ours)
 
         deletions: list[Future[OrganizationContents]] = []
@@ -96,32 +91,19 @@ def test_a_rotation_and_the_deletion_of_its_organization_do_not_deadlock(databas
     assert runs == ["rotation", "deletion"]
 
 
-def blocked(database: str) -> bool:
-    """Return whether a session waits for another."""
-    return execute(
-        database,
-        "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database()"
-        " AND cardinality(pg_blocking_pids(pid)) > 0",
-    ) == [(True,)]
-
-
 @pytest.mark.parametrize("prepare", [True, False])
 def test_the_server_limits_how_long_a_transaction_can_block_others(database, *, prepare):
     """A stuck process must not block an organization for long.
 
     After the transaction, a session that clients share must have its previous settings.
     """
-
-    def show(connection: PostgresConnection) -> object:
-        return connection.driver.execute(
-            "SELECT current_setting('lock_timeout'),"
-            " current_setting('idle_in_transaction_session_timeout')"
-        ).fetchone()
-
-    storage = PostgresStorage(database, prepare=prepare)
-    assert storage._database.write(show) == ("1s", "5s")
-    assert storage._database.read(show) == ("1s" if prepare else "0", "0")
-    storage.close()
+    show = rows(
+        "SELECT current_setting('lock_timeout'),"
+        " current_setting('idle_in_transaction_session_timeout')"
+    )
+    with closing(PostgresStorage(database, prepare=prepare)) as storage:
+        assert storage._database.write(show) == [("1s", "5s")]
+        assert storage._database.read(show) == [("1s" if prepare else "0", "0")]
 
 
 @pytest.mark.parametrize("prepare", [True, False])
@@ -129,30 +111,22 @@ def test_transactions_are_read_committed_even_if_the_database_defaults_to_serial
     database, *, prepare
 ):
     """Under SERIALIZABLE, PostgreSQL would reject concurrent writers."""
-
-    def show(connection: PostgresConnection) -> object:
-        return connection.driver.execute(
-            "SELECT current_setting('transaction_isolation')"
-        ).fetchall()
-
-    name = database.rpartition("/")[2]
-    execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
-    storage = PostgresStorage(database, pool_size=1, prepare=prepare)
-    try:
+    show = rows("SELECT current_setting('transaction_isolation')")
+    with (
+        database_set(database, "default_transaction_isolation = 'serializable'"),
+        closing(PostgresStorage(database, pool_size=1, prepare=prepare)) as storage,
+    ):
         assert storage._database.write(show) == [("read committed",)]
         expected = "read committed" if prepare else "serializable"
         assert storage._database.read(show) == [(expected,)]
-    finally:
-        storage.close()
-        execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
 def test_a_session_that_was_reset_loses_no_update(database, ours):
     """The server rejects one of two concurrent writers, whose retry reads what the other stored."""
-    name = database.rpartition("/")[2]
-    execute(database, f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
-    storage = PostgresStorage(database, pool_size=1)
-    try:
+    with (
+        database_set(database, "default_transaction_isolation = 'serializable'"),
+        closing(PostgresStorage(database, pool_size=1)) as storage,
+    ):
         add_field(storage.fields, ours, a_definition("town"), author=AUTHOR)
         storage._database.read(lambda c: c.driver.execute("RESET ALL", prepare=False))
         with psycopg.connect(database) as hand, ThreadPoolExecutor(1) as threads:
@@ -160,15 +134,12 @@ def test_a_session_that_was_reset_loses_no_update(database, ours):
             adding = threads.submit(
                 add_field, storage.fields, ours, a_definition(), limit=2, author=AUTHOR
             )
-            eventually(lambda: blocked(database), within=10)
+            eventually(lambda: waiting(database), within=10)
             hand.commit()
             added = adding.result()
         with pytest.raises(FieldLimitReached):
             add_field(storage.fields, ours, a_definition("village"), limit=2, author=AUTHOR)
         assert [field.key for field in storage.fields.all(ours).fields] == ["town", added.key]
-    finally:
-        storage.close()
-        execute(database, f"ALTER DATABASE {name} RESET ALL")
 
 
 def test_microseconds_are_truncated_and_not_rounded_into_the_future(storage, ours):
@@ -188,18 +159,12 @@ def test_instants_do_not_depend_on_the_servers_time_zone(storage):
 
 
 def test_without_preparing_nothing_is_kept_in_the_servers_session(database, ours):
-    storage = PostgresStorage(database, pool_size=1, prepare=False)
-    try:
+    with closing(PostgresStorage(database, pool_size=1, prepare=False)) as storage:
         for number in range(20):
             storage.fields.all(ours)
             storage.fields.publish(ours)
             add_field(storage.fields, ours, a_definition(f"field_{number}"), author=AUTHOR)
-        prepared = storage._database.read(
-            lambda c: c.driver.execute("SELECT name FROM pg_prepared_statements").fetchall()
-        )
-        assert prepared == []
-    finally:
-        storage.close()
+        assert storage._database.read(rows("SELECT name FROM pg_prepared_statements")) == []
 
 
 def test_a_closed_storage_is_unavailable(database):

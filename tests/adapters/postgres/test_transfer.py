@@ -19,9 +19,10 @@ from recipient_fields.application import copy_storage
 from recipient_fields.domain import StorageNotEmpty, StorageUnavailable
 from recipient_fields.testing.examples import NOW
 
-from ...support.postgres import PASSWORD, PostgresServer, execute, new_database
+from ...support.postgres import PostgresServer, execute, new_database
 from ...support.waiting import eventually
 from ..snapshots import OURS, nothing, snapshot_of
+from .databases import database_set, waiting
 
 pytestmark = pytest.mark.slow
 
@@ -93,20 +94,13 @@ def read_until_the_end(storage: PostgresStorage | Transfer, before: Callable[[in
 
 
 @pytest.mark.parametrize(
-    "limit",
-    [
-        "statement_timeout = '20ms'",
-        "idle_in_transaction_session_timeout = '100ms'",
-    ],
+    "limit", ["statement_timeout = '20ms'", "idle_in_transaction_session_timeout = '100ms'"]
 )
-def test_a_copy_outlasts_the_limits_of_its_role(database, limit):
-    execute(database, f"ALTER ROLE postgres SET {limit}")
-    try:
+def test_a_copy_outlasts_the_limits_of_its_sessions(database, limit):
+    with database_set(database, limit):
         copies = Transfer(parse_url(database), rows_per_batch=MANY)
         copies.store(snapshot_of(MANY, at(1, lambda: sleep(0.3))))
         read_until_the_end(copies, at(1, lambda: sleep(0.3)))
-    finally:
-        execute(database, f"ALTER ROLE postgres RESET {limit.split()[0]}")
 
 
 def test_a_copy_is_not_limited_by_the_deadline_of_other_calls(database):
@@ -125,31 +119,29 @@ def test_readers_of_the_target_are_not_blocked_by_a_copy(database):
         assert seen == [()]
 
 
+NEW_ORGANIZATION = "INSERT INTO organizations (name, revision, created_at) VALUES ('New', 1, now())"
+
+
 def test_an_organization_that_another_process_is_creating_rejects_the_copy(database):
     with closing(PostgresStorage(database)) as storage, psycopg.connect(database) as other:
-        other.execute(
-            "INSERT INTO organizations (name, revision, created_at) VALUES ('New', 1, now())"
-        )
+        other.execute(NEW_ORGANIZATION)
         with pytest.raises(StorageUnavailable, match="Another process is storing organizations"):
             storage.store_snapshot(snapshot_of(1))
 
 
 def test_an_organization_that_is_committed_before_the_lock_is_granted_rejects_the_copy(database):
-    with closing(PostgresStorage(database)) as storage, psycopg.connect(database) as other:
-        execute(database, "ALTER ROLE postgres SET default_transaction_isolation = 'serializable'")
-        try:
-            other.execute(
-                "INSERT INTO organizations (name, revision, created_at) VALUES ('New', 1, now())"
-            )
-            with ThreadPoolExecutor(1) as pool:
-                copy = pool.submit(storage.store_snapshot, snapshot_of(1))
-                waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
-                eventually(lambda: execute(database, waiting), within=10)
-                other.commit()
-                with pytest.raises(StorageNotEmpty):
-                    copy.result()
-        finally:
-            execute(database, "ALTER ROLE postgres RESET default_transaction_isolation")
+    with (
+        closing(PostgresStorage(database)) as storage,
+        psycopg.connect(database) as other,
+        database_set(database, "default_transaction_isolation = 'serializable'"),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute(NEW_ORGANIZATION)
+        copy = pool.submit(storage.store_snapshot, snapshot_of(1))
+        eventually(lambda: waiting(database), within=10)
+        other.commit()
+        with pytest.raises(StorageNotEmpty):
+            copy.result()
 
 
 def test_an_organization_waits_until_a_copy_has_ended(database):
@@ -185,22 +177,9 @@ def test_two_schemas_of_one_database_are_not_identical(database):
     execute(database, "DROP SCHEMA other CASCADE")
 
 
-@pytest.fixture
-def service_url(server_url: str, database: str) -> Iterator[str]:
-    """Return the URL of the database for a role that can only read and write rows."""
-    name = "transfer_service"
-    execute(server_url, f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
-    execute(
-        database, f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name}"
-    )
-    yield database.replace("//postgres:", f"//{name}:")
-    execute(database, f"DROP OWNED BY {name}")
-    execute(server_url, f"DROP ROLE {name}")
-
-
-def test_the_error_of_a_role_without_the_sequences_names_the_owner(service_url):
+def test_the_error_of_a_role_without_the_sequences_names_the_owner(role_of_rows):
     hint = "permission denied for sequence .* Copy as the role that owns the tables"
-    with closing(PostgresStorage(service_url)) as storage:
+    with closing(PostgresStorage(role_of_rows)) as storage:
         with pytest.raises(StorageUnavailable, match=hint):
             storage.store_snapshot(snapshot_of(1))
         with pytest.raises(StorageUnavailable, match=hint):

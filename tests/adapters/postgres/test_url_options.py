@@ -10,6 +10,8 @@ from recipient_fields.adapters.postgres import PostgresStorage, migrate, migrate
 from recipient_fields.adapters.postgres.connection import parse_options, parse_url
 from recipient_fields.domain import InvalidStorageUrl, StorageUnavailable
 
+from .databases import rows
+
 URL = "postgresql://alice@127.0.0.1/fields"
 
 
@@ -68,9 +70,9 @@ def test_the_pool_has_8_connections_unless_the_caller_or_the_url_states_another_
 
 @pytest.mark.parametrize(("query", "limit"), [("", "1s"), ("?prepare=false", "0")])
 def test_prepare_decides_whether_sessions_are_configured(database, query, limit):
-    show = "SELECT current_setting('lock_timeout')"
     with closing(PostgresStorage(database + query)) as storage:
-        assert storage._database.read(lambda c: c.driver.execute(show).fetchone()) == (limit,)
+        show = rows("SELECT current_setting('lock_timeout')")
+        assert storage._database.read(show) == [(limit,)]
 
 
 def test_migrations_accept_a_url_with_options(empty_database):

@@ -41,6 +41,9 @@ def test_a_row_has_the_texts_of_its_cells_and_its_first_line() -> None:
     ]
 
 
+NO_CSV = (
+    "list.csv is JSON, not CSV. Write one object per line, in a file whose name ends with .jsonl."
+)
 UNREADABLE = {
     "empty": (b"", "list.csv: The first line must be a header with the keys of fields."),
     "quote": (
@@ -64,35 +67,17 @@ UNREADABLE = {
             " cp1252 for a list from Windows."
         ),
     ),
-    "json": (
-        b'[{"tier": "gold"}]\n',
-        (
-            "list.csv is JSON, not CSV. Write one object per line, in a file whose name ends with"
-            " .jsonl."
-        ),
-    ),
-    "json on several lines": (
-        b"[\n  {}\n]\n",
-        (
-            "list.csv is JSON, not CSV. Write one object per line, in a file whose name ends with"
-            " .jsonl."
-        ),
-    ),
+    "json": (b'[{"tier": "gold"}]\n', NO_CSV),
+    "json on several lines": (b"[\n  {}\n]\n", NO_CSV),
     "gzip": (gzip.compress(b"tier\n"), "list.csv is compressed with gzip. Decompress it first."),
-    "zip": (
-        b"PK\x03\x04",
-        "list.csv is a ZIP archive or a spreadsheet. Export it as CSV first.",
-    ),
+    "zip": (b"PK\x03\x04", "list.csv is a ZIP archive or a spreadsheet. Export it as CSV first."),
     "long": (
         b"tier\n" + b"x" * 50_000_000,
-        (
-            "list.csv:2: The row is longer than 1,048,576 characters. Check that each quote is"
-            " closed."
-        ),
+        "list.csv:2: The row is longer than 1,048,576 characters. Check that each quote is closed.",
     ),
     "utf-16": (
         "tier\n".encode("utf-16-le"),
-        ("list.csv:1: The line has a null character. Set the encoding, for example utf-16-le."),
+        "list.csv:1: The line has a null character. Set the encoding, for example utf-16-le.",
     ),
 }
 

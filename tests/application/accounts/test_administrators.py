@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -76,10 +77,7 @@ def hasher():
 @pytest.fixture
 def administrators(storage, clock, hasher):
     return AdministratorService(
-        administrators=storage.administrators,
-        sessions=storage.sessions,
-        hasher=hasher,
-        clock=clock,
+        administrators=storage.administrators, sessions=storage.sessions, hasher=hasher, clock=clock
     )
 
 
@@ -107,6 +105,52 @@ def set_password(administrators, link, password) -> SignedIn:
 
 def sign_in(administrators, email=EMAIL, password=PASSWORD, address=ADDRESS) -> SignedIn:
     return administrators.sign_in(email, password, address=address, user_agent="Firefox")
+
+
+def attempts(
+    count: int, address: str = ADDRESS, *, email: str = EMAIL, password: str = "wrong"
+) -> list[tuple[str, str, str]]:
+    """Return attempts to sign in; `{}` in an address is the number of the attempt."""
+    return [(email.format(n), password, address.format(n)) for n in range(count)]
+
+
+def right(address: str = ADDRESS) -> list[tuple[str, str, str]]:
+    return attempts(1, address, password=PASSWORD)
+
+
+OTHERS = "{}@acme.example"
+THROTTLING: dict[str, list[tuple[list[tuple[str, str, str]], Any]]] = {
+    "of an account at one address permits another address": [
+        (attempts(5), SignInFailed),
+        (right("192.0.2.2"), None),
+    ],
+    "of an address does not lock accounts": [
+        (attempts(20, "192.0.2.2", email=OTHERS), SignInFailed),
+        (attempts(101, "192.0.2.2"), SignInThrottled),
+        (right(), None),
+    ],
+    "of addresses and an account does not lock the account": [
+        (attempts(21, "192.0.2.{}")[2:] * 20, (SignInFailed, SignInThrottled)),
+        (right(), None),
+    ],
+    "counts an IPv6 network as one address": [
+        (attempts(20, "2001:db8::{}", email=OTHERS), SignInFailed),
+        (right("2001:db8::ffff"), SignInThrottled),
+        (right("2001:db8:0:1::1"), None),
+    ],
+    "counts an IPv6 network as one address of an account": [
+        (attempts(5, "2001:db8::{}"), SignInFailed),
+        (right("2001:db8::ffff"), SignInThrottled),
+    ],
+    "counts IPv4 addresses in IPv6 notation separately": [
+        (attempts(21, "::ffff:192.0.2.{}", email=OTHERS), SignInFailed)
+    ],
+    "ends with a success": [(attempts(4), SignInFailed), (right(), None)] * 3,
+    "accepts any text as an address": [
+        (right("") + right("unix:") + right("fe80::1%eth0"), None),
+    ],
+}
+"""Attempts to sign in one after another, and the error of each, or None."""
 
 
 class TestInvitations:
@@ -413,16 +457,11 @@ class TestPasswords:
     def test_that_are_reset_end_all_sessions_and_replace_the_old_one(
         self, administrators, acme, dana
     ):
-        for reset in (
-            administrators.reset(EMAIL),
-            administrators.reset_in(acme, dana.administrator.id),
-        ):
-            last = reset
+        administrators.reset(EMAIL)
+        last = administrators.reset_in(acme, dana.administrator.id)
         sign_in(administrators)
         another = "eight orange tractors"
-        signed_in = administrators.set_password(
-            last.token.reveal(), another, address=ADDRESS, user_agent=""
-        )
+        signed_in = set_password(administrators, last, another)
         assert administrators.authenticate(dana.token.reveal()) is None
         assert administrators.list_sessions(dana.administrator.id) == (signed_in.session,)
         with pytest.raises(SignInFailed):
@@ -434,7 +473,7 @@ class TestPasswords:
             with pytest.raises(SignInFailed):
                 sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
         reset = administrators.reset(EMAIL)
-        administrators.set_password(reset.token.reveal(), PASSWORD, address=ADDRESS, user_agent="")
+        set_password(administrators, reset, PASSWORD)
         sign_in(administrators)
 
     def test_of_unknown_accounts_can_not_be_reset(self, administrators, dana):
@@ -561,12 +600,6 @@ class TestThrottling:
         clock.move(14 * MINUTE)
         sign_in(administrators)
 
-    def test_of_an_account_at_one_address_permits_another_address(self, administrators, dana):
-        for _ in range(5):
-            with pytest.raises(SignInFailed):
-                sign_in(administrators, password="wrong")
-        sign_in(administrators, address="192.0.2.2")
-
     def test_permits_20_attempts_per_address_in_15_minutes(self, administrators, clock, dana):
         for number in range(20):
             with pytest.raises(SignInFailed):
@@ -611,52 +644,12 @@ class TestThrottling:
         hasher.busy_verifying = False
         sign_in(administrators)
 
-    def test_of_an_address_does_not_lock_accounts(self, administrators, dana):
-        for number in range(20):
-            with pytest.raises(SignInFailed):
-                sign_in(administrators, f"{number}@acme.example", address="192.0.2.2")
-        for _ in range(101):
-            with pytest.raises(SignInThrottled):
-                sign_in(administrators, password="wrong", address="192.0.2.2")
-        sign_in(administrators)
-
-    def test_of_addresses_and_an_account_does_not_lock_the_account(self, administrators, dana):
-        for number in range(2, 21):
-            for _ in range(20):
-                with pytest.raises((SignInFailed, SignInThrottled)):
-                    sign_in(administrators, password="wrong", address=f"192.0.2.{number}")
-        sign_in(administrators)
-
-    def test_counts_an_ipv6_network_as_one_address(self, administrators, dana):
-        for number in range(20):
-            with pytest.raises(SignInFailed):
-                sign_in(administrators, f"{number}@acme.example", address=f"2001:db8::{number}")
-        with pytest.raises(SignInThrottled):
-            sign_in(administrators, address="2001:db8::ffff")
-        sign_in(administrators, address="2001:db8:0:1::1")
-
-    def test_counts_an_ipv6_network_as_one_address_of_an_account(self, administrators, dana):
-        for number in range(5):
-            with pytest.raises(SignInFailed):
-                sign_in(administrators, password="wrong", address=f"2001:db8::{number}")
-        with pytest.raises(SignInThrottled):
-            sign_in(administrators, address="2001:db8::ffff")
-
-    def test_counts_ipv4_addresses_in_ipv6_notation_separately(self, administrators, dana):
-        for number in range(21):
-            with pytest.raises(SignInFailed):
-                sign_in(administrators, f"{number}@x", address=f"::ffff:192.0.2.{number}")
-
-    def test_ends_with_a_success(self, administrators, dana):
-        for _ in range(3):
-            for _ in range(4):
-                with pytest.raises(SignInFailed):
-                    sign_in(administrators, password="wrong")
-            sign_in(administrators)
-
-    def test_accepts_any_text_as_an_address(self, administrators, dana):
-        for address in ("", "unix:", "fe80::1%eth0"):
-            sign_in(administrators, address=address)
+    @pytest.mark.parametrize("story", THROTTLING.values(), ids=THROTTLING)
+    def test_counts_attempts(self, administrators, dana, story):
+        for step, error in story:
+            for attempt in step:
+                with nullcontext() if error is None else pytest.raises(error):
+                    sign_in(administrators, *attempt)
 
 
 class TestSessions:

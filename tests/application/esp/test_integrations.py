@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from attrs import evolve
@@ -49,6 +50,16 @@ def reported(*names, **members):
 @pytest.fixture
 def catalog(storage, acme):
     return lambda: storage.fields.all(acme)
+
+
+@pytest.fixture
+def sync(integrations, mailchimp, acme):
+    return partial(integrations.sync_fields, acme, mailchimp.id)
+
+
+@pytest.fixture
+def restore(integrations, mailchimp, acme):
+    return partial(integrations.restore_fields, acme, mailchimp.id)
 
 
 def keys(definitions):
@@ -121,12 +132,12 @@ class TestIntegrations:
 
 class TestDeletingAnIntegration:
     @pytest.fixture
-    def fields(self, integrations, mailchimp, acme, catalog, service):
+    def fields(self, sync, integrations, mailchimp, acme, catalog, service):
         """Return the integration's fields. The API and another integration have fields, too."""
         service.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
         other = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Other")
         integrations.sync_fields(acme, other.id, reported("ZIP"))
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "ZIP"))
+        sync(reported("CITY", "ZIP"))
         return catalog().fields[2:]
 
     def test_deletes_and_returns_its_fields(self, integrations, mailchimp, acme, fields, catalog):
@@ -165,15 +176,13 @@ class TestDeletingAnIntegration:
 
 
 class TestASyncRun:
-    def test_makes_the_fields_equal_to_the_report(
-        self, integrations, mailchimp, acme, clock, catalog
-    ):
-        first = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+    def test_makes_the_fields_equal_to_the_report(self, sync, clock, catalog):
+        first = sync(reported("CITY", "AGE", "ZIP"))
         assert keys(first.created) == ["age", "city", "zip"]
         age, city, zip_code = catalog().fields
         later = clock.move(HOUR)
         report = [*reported("CITY"), *reported("AGE", label="Age"), *reported("TOWN")]
-        second = integrations.sync_fields(acme, mailchimp.id, report)
+        second = sync(report)
         assert keys(second.created) == ["town"]
         assert second.updated == (evolve(age, name="Age", version=2, updated_at=later),)
         assert second.removed == (zip_code,)
@@ -181,45 +190,39 @@ class TestASyncRun:
         assert catalog().fields[:2] == (*second.updated, city)
         assert keys(catalog().fields[2:]) == ["town"]
 
-    def test_is_recorded_with_its_start_time(self, integrations, mailchimp, acme, clock):
+    def test_is_recorded_with_its_start_time(self, sync, integrations, mailchimp, acme, clock):
         began = clock.now
 
         def report():
             yield from reported("CITY")
             clock.move(HOUR)
 
-        plan = integrations.sync_fields(acme, mailchimp.id, report())
+        plan = sync(report())
         assert plan.integration.last_synced_at == began
         assert integrations.get_integration(acme, mailchimp.id) == plan.integration
 
-    def test_reports_fields_that_it_rejects_and_stores_the_others(
-        self, integrations, mailchimp, acme, catalog
-    ):
+    def test_reports_fields_that_it_rejects_and_stores_the_others(self, sync, catalog):
         birthday = RefusedField("BIRTHDAY", "A day without a year is no date.")
-        plan = integrations.sync_fields(
-            acme, mailchimp.id, [*reported("CITY", "lower"), birthday, *reported("AGE")]
-        )
+        plan = sync([*reported("CITY", "lower"), birthday, *reported("AGE")])
         assert {each.name for each in plan.refused} == {"lower", "BIRTHDAY"}
         assert birthday in plan.refused
         assert keys(catalog().fields) == ["age", "city"]
 
-    def test_is_not_subject_to_the_limit_of_the_api(self, integrations, mailchimp, acme, catalog):
-        integrations.sync_fields(
-            acme, mailchimp.id, reported(*(f"FIELD_{number}" for number in range(1_200)))
-        )
+    def test_is_not_subject_to_the_limit_of_the_api(self, sync, catalog):
+        sync(reported(*(f"FIELD_{number}" for number in range(1_200))))
         assert len(catalog().fields) == 1_200
 
-    def test_iterates_over_the_report_once(self, integrations, mailchimp, acme):
+    def test_iterates_over_the_report_once(self, sync):
         report = iter(reported("CITY"))
-        assert keys(integrations.sync_fields(acme, mailchimp.id, report).created) == ["city"]
+        assert keys(sync(report).created) == ["city"]
         assert next(report, None) is None
 
     @pytest.mark.parametrize("dry_run", [False, True])
     @pytest.mark.parametrize("error", [EspUnavailable("429"), ValueError("a defect")], ids=repr)
     def test_with_a_report_that_fails_changes_nothing(
-        self, dry_run, error, integrations, mailchimp, acme, catalog
+        self, sync, dry_run, error, integrations, mailchimp, acme, catalog
     ):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        sync(reported("CITY"))
         before, as_it_was = catalog(), integrations.get_integration(acme, mailchimp.id)
 
         def report():
@@ -227,7 +230,7 @@ class TestASyncRun:
             raise error
 
         with pytest.raises(type(error)) as raised:
-            integrations.sync_fields(acme, mailchimp.id, report(), dry_run=dry_run)
+            sync(report(), dry_run=dry_run)
         assert raised.value is error
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id) == as_it_was
@@ -241,73 +244,73 @@ class TestASyncRun:
             integrations.sync_fields(acme, UNKNOWN_INTEGRATION, report())
 
     def test_of_an_integration_that_is_deleted_during_the_run_changes_nothing(
-        self, integrations, mailchimp, acme, catalog
+        self, sync, integrations, mailchimp, acme, catalog
     ):
         def report():
             yield from reported("CITY")
             integrations.delete_integration(acme, mailchimp.id)
 
         with pytest.raises(IntegrationNotFound):
-            integrations.sync_fields(acme, mailchimp.id, report())
+            sync(report())
         assert catalog().fields == ()
 
     def test_uses_the_fields_after_the_report_was_read(
-        self, integrations, mailchimp, acme, service, catalog
+        self, sync, mailchimp, acme, service, catalog
     ):
         def report():
             yield from reported("CITY")
             service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
 
-        integrations.sync_fields(acme, mailchimp.id, report())
+        sync(report())
         assert keys(catalog().fields) == ["city", f"city_{mailchimp.id}"]
 
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_that_a_later_run_overtakes_changes_nothing(
-        self, integrations, mailchimp, acme, clock, catalog, dry_run
+        self, sync, integrations, mailchimp, acme, clock, catalog, dry_run
     ):
         def slow_report():
             yield from reported("FNAME")
             clock.move(HOUR)
-            integrations.sync_fields(acme, mailchimp.id, reported("FNAME", "LNAME"))
+            sync(reported("FNAME", "LNAME"))
 
         with pytest.raises(SyncOvertaken):
-            integrations.sync_fields(acme, mailchimp.id, slow_report(), dry_run=dry_run)
+            sync(slow_report(), dry_run=dry_run)
         assert keys(catalog().fields) == ["fname", "lname"]
         assert integrations.get_integration(acme, mailchimp.id).last_synced_at == clock.now
 
-    def test_keeps_a_name_that_changes_during_the_run(self, integrations, mailchimp, acme):
+    def test_keeps_a_name_that_changes_during_the_run(self, sync, integrations, mailchimp, acme):
         def report():
             yield from reported("CITY")
             integrations.rename_integration(acme, mailchimp.id, "Other")
 
-        assert integrations.sync_fields(acme, mailchimp.id, report()).integration.name == "Other"
+        assert sync(report()).integration.name == "Other"
         assert integrations.get_integration(acme, mailchimp.id).name == "Other"
 
 
 class TestADryRun:
     @pytest.fixture
-    def report(self, integrations, mailchimp, acme, service):
+    def report(self, sync, acme, service):
         """Return a report that creates, updates, removes, keeps and rejects fields."""
         service.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+        sync(reported("CITY", "AGE", "ZIP"))
         return [*reported("CITY", "lower", "TOWN"), *reported("AGE", label="Age")]
 
-    def test_changes_nothing(self, integrations, mailchimp, acme, report, catalog, clock):
+    def test_changes_nothing(self, sync, integrations, mailchimp, acme, report, catalog, clock):
         clock.move(HOUR)
         before, as_it_was = catalog(), integrations.get_integration(acme, mailchimp.id)
-        integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
+        sync(report, dry_run=True)
         assert catalog() == before
         assert integrations.get_integration(acme, mailchimp.id) == as_it_was
 
-    def test_returns_what_a_run_would_change(self, integrations, mailchimp, acme, report, clock):
+    def test_returns_what_a_run_would_change(self, sync, report, clock):
         clock.move(HOUR)
-        plan = integrations.sync_fields(acme, mailchimp.id, report, dry_run=True)
+        plan = sync(report, dry_run=True)
         assert plan.created
         assert plan.updated
         assert plan.removed
         assert plan.refused
         assert plan.unchanged
-        assert integrations.sync_fields(acme, mailchimp.id, report) == plan
+        assert sync(report) == plan
 
 
 def test_a_storage_that_fails_is_reported(storage, clock):
@@ -329,140 +332,136 @@ def test_a_text_is_no_name_to_set(integrations, mailchimp, acme, service):
     assert integrations.get_integration(acme, mailchimp.id).names == {}
 
 
-def test_a_synced_field_is_read_like_any_other(integrations, mailchimp, acme, service):
-    integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+def test_a_synced_field_is_read_like_any_other(sync, acme, service):
+    sync(reported("CITY"))
     assert service.get_field(acme, FieldKey("city")).custom_insertion_code == "*|CITY|*"
 
 
 class TestAConfirmation:
-    def test_is_required_for_more_removals_than_the_caller_permits(
-        self, integrations, mailchimp, acme, catalog
-    ):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
+    def test_is_required_for_more_removals_than_the_caller_permits(self, sync, catalog):
+        sync(reported("CITY", "AGE"))
         before = catalog()
         with pytest.raises(RemovalsNotConfirmed) as refused:
-            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), max_removals=0)
+            sync(reported("CITY"), max_removals=0)
         assert keys(refused.value.plan.removed) == ["age"]
         assert catalog() == before
-        plan = integrations.sync_fields(
-            acme, mailchimp.id, reported("CITY"), confirmed=refused.value.plan.digest
-        )
+        plan = sync(reported("CITY"), confirmed=refused.value.plan.digest)
         assert plan.removed == refused.value.plan.removed
         assert keys(catalog().fields) == ["city"]
 
-    def test_is_valid_for_the_plan_that_was_shown(
-        self, integrations, mailchimp, acme, service, catalog
-    ):
-        shown = integrations.sync_fields(acme, mailchimp.id, reported("CITY"), dry_run=True)
+    def test_is_valid_for_the_plan_that_was_shown(self, sync, mailchimp, acme, service, catalog):
+        shown = sync(reported("CITY"), dry_run=True)
         service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
         before = catalog()
         with pytest.raises(SyncPlanChanged) as changed:
-            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), confirmed=shown.digest)
+            sync(reported("CITY"), confirmed=shown.digest)
         assert keys(changed.value.plan.created) == [f"city_{mailchimp.id}"]
         assert catalog() == before
 
     def test_is_not_valid_if_names_change_in_another_way(
-        self, integrations, mailchimp, acme, service
+        self, sync, integrations, mailchimp, acme, service
     ):
         service.create_field(acme, FieldDraft(name="City", data_type=DataType.TEXT))
-        shown = integrations.sync_fields(acme, mailchimp.id, reported("CITY"), dry_run=True)
+        shown = sync(reported("CITY"), dry_run=True)
         assert [each.field.key for each in shown.name_changes] == ["city"]
         integrations.set_names(acme, mailchimp.id, {"city": SetName("TOWN")})
         with pytest.raises(SyncPlanChanged):
-            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), confirmed=shown.digest)
+            sync(reported("CITY"), confirmed=shown.digest)
 
     @pytest.mark.parametrize("dry_run", [False, True])
-    def test_can_be_required_for_an_empty_report(
-        self, dry_run, integrations, mailchimp, acme, catalog
-    ):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+    def test_can_be_required_for_an_empty_report(self, sync, dry_run, catalog):
+        sync(reported("CITY"))
         before = catalog()
         with pytest.raises(EmptyReport):
-            integrations.sync_fields(acme, mailchimp.id, (), dry_run=dry_run, allow_empty=False)
+            sync((), dry_run=dry_run, allow_empty=False)
         assert catalog() == before
 
-    def test_of_an_older_report_is_overtaken(self, integrations, mailchimp, acme, clock):
+    def test_of_an_older_report_is_overtaken(self, sync, clock):
         """While a person reads the plan, another sync reads a newer report."""
         began = clock.now
         clock.move(HOUR)
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        sync(reported("CITY"))
         with pytest.raises(SyncOvertaken):
-            integrations.sync_fields(acme, mailchimp.id, reported("CITY"), began_at=began)
+            sync(reported("CITY"), began_at=began)
 
 
 class TestRestoringRemovedFields:
-    def test_undoes_the_removals_of_each_sync(self, integrations, mailchimp, acme, clock, catalog):
-        before = integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE", "ZIP"))
+    def test_undoes_the_removals_of_each_sync(
+        self, sync, restore, integrations, mailchimp, acme, clock, catalog
+    ):
+        before = sync(reported("CITY", "AGE", "ZIP"))
         ids = [field.id for field in catalog().fields]
         for report in (("CITY", "AGE"), ()):
             clock.move(HOUR)
-            integrations.sync_fields(acme, mailchimp.id, reported(*report))
+            sync(reported(*report))
         newest, oldest = integrations.list_removals(acme, mailchimp.id)
         assert [record.field_id for record in newest] == ids[:2]
         assert [record.field_id for record in oldest] == ids[2:]
 
-        restored = integrations.restore_fields(acme, mailchimp.id, ids[:2])
+        restored = restore(ids[:2])
         assert [field.id for field in restored] == ids[:2]
         assert integrations.list_removals(acme, mailchimp.id) == (oldest,)
-        integrations.restore_fields(acme, mailchimp.id, ids[2:])
+        restore(ids[2:])
         assert keys(catalog().fields) == keys(before.created)
         assert integrations.list_removals(acme, mailchimp.id) == ()
 
-    def test_uses_the_last_removal_of_each_field(
-        self, integrations, mailchimp, acme, clock, catalog
-    ):
+    def test_uses_the_last_removal_of_each_field(self, sync, restore, clock, catalog):
         for label in ("City", "Town"):
             clock.move(HOUR)
-            integrations.sync_fields(acme, mailchimp.id, reported("CITY", label=label))
+            sync(reported("CITY", label=label))
             (field,) = catalog().fields
             clock.move(HOUR)
-            integrations.sync_fields(acme, mailchimp.id, ())
-            (restored,) = integrations.restore_fields(acme, mailchimp.id, [field.id])
+            sync(())
+            (restored,) = restore([field.id])
             assert (restored.name, restored.id) == (label, field.id)
 
-    def test_restores_all_of_them_or_none(self, integrations, mailchimp, acme, service, catalog):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY", "AGE"))
+    def test_restores_all_of_them_or_none(self, sync, restore, acme, service, catalog):
+        sync(reported("CITY", "AGE"))
         ids = [field.id for field in catalog().fields]
-        integrations.sync_fields(acme, mailchimp.id, ())
+        sync(())
         service.create_field(acme, FieldDraft(name="Age", data_type=DataType.TEXT))
         before = catalog()
         with pytest.raises(KeyTaken):
-            integrations.restore_fields(acme, mailchimp.id, ids)
+            restore(ids)
         with pytest.raises(FieldNotFound):
-            integrations.restore_fields(acme, mailchimp.id, [ids[0], FieldId(404)])
+            restore([ids[0], FieldId(404)])
         assert catalog() == before
 
-    def test_reads_more_than_one_page_of_the_history(self, integrations, mailchimp, acme, catalog):
+    def test_reads_more_than_one_page_of_the_history(
+        self, sync, restore, integrations, mailchimp, acme, catalog
+    ):
         names = [f"F{number}" for number in range(1_500)]
-        integrations.sync_fields(acme, mailchimp.id, reported(*names))
+        sync(reported(*names))
         before = catalog().fields
-        integrations.sync_fields(acme, mailchimp.id, ())
+        sync(())
         (removal,) = integrations.list_removals(acme, mailchimp.id)
         ids = [record.field_id for record in removal]
-        integrations.restore_fields(acme, mailchimp.id, ids)
+        restore(ids)
         assert keys(catalog().fields) == keys(before)
 
     def test_says_that_a_removal_can_have_been_removed_from_the_history(
-        self, integrations, mailchimp, acme, catalog, storage, clock
+        self, sync, restore, acme, catalog, storage, clock
     ):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+        sync(reported("CITY"))
         (field,) = catalog().fields
-        integrations.sync_fields(acme, mailchimp.id, ())
+        sync(())
         storage.history.prune(acme, clock() + HOUR)
         with pytest.raises(HistoryRemoved):
-            integrations.restore_fields(acme, mailchimp.id, [field.id])
+            restore([field.id])
 
-    def test_keeps_the_limit_of_the_list(self, integrations, mailchimp, acme, service, catalog):
-        integrations.sync_fields(acme, mailchimp.id, reported("CITY"))
+    def test_keeps_the_limit_of_the_list(
+        self, sync, integrations, mailchimp, acme, service, catalog
+    ):
+        sync(reported("CITY"))
         (field,) = catalog().fields
-        integrations.sync_fields(acme, mailchimp.id, ())
+        sync(())
         limited = evolve(integrations, size_limit=field.size)
         with pytest.raises(CatalogTooLarge):
             limited.restore_fields(acme, mailchimp.id, [field.id])
         assert catalog().fields == ()
 
     def test_concerns_one_integration_of_one_organization(
-        self, integrations, mailchimp, acme, rival, catalog
+        self, restore, integrations, mailchimp, acme, rival, catalog
     ):
         other = integrations.create_integration(acme, esp=Esp("mailchimp"), name="Other")
         integrations.sync_fields(acme, other.id, reported("CITY"))
@@ -470,7 +469,7 @@ class TestRestoringRemovedFields:
         integrations.sync_fields(acme, other.id, ())
         assert integrations.list_removals(acme, mailchimp.id) == ()
         with pytest.raises(FieldNotFound):
-            integrations.restore_fields(acme, mailchimp.id, [field.id])
+            restore([field.id])
         with pytest.raises(IntegrationNotFound):
             integrations.list_removals(rival, other.id)
         with pytest.raises(IntegrationNotFound):

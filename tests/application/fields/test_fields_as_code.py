@@ -108,11 +108,7 @@ def test_a_document_defines_fields_in_its_order():
             ("fields", "tier", "key"),
             "There is no such member.",
         ),
-        (
-            {"fields": {"id": TIER}},
-            ("fields", "id"),
-            "This key is reserved. Choose another key.",
-        ),
+        ({"fields": {"id": TIER}}, ("fields", "id"), "This key is reserved. Choose another key."),
         (
             {"fields": {"tier": {**TIER, "allowed_values": ["a", "a"]}}},
             ("fields", "tier", "allowed_values", 1),
@@ -209,9 +205,7 @@ def test_the_schema_rejects_the_keys_that_the_parser_rejects(schema, key):
                 st.builds(CreateField, drafts()),
                 st.builds(UpdateField, keys(), changes(DataType.TEXT)),
                 st.builds(
-                    DeleteField,
-                    keys() | st.integers(1, 9).map(FieldId),
-                    st.none() | st.just("1-5"),
+                    DeleteField, keys() | st.integers(1, 9).map(FieldId), st.none() | st.just("1-5")
                 ),
             ),
             min_size=1,

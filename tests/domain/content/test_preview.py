@@ -107,10 +107,7 @@ def test_unknown_fields_and_unsuitable_conditions_are_reported_with_positions(fi
     assert [(v.message, v.suggestion) for v in invalid.value.violations] == [
         ("Line 1, column 1: There is no field with the key nam.", "name"),
         ("Line 2, column 24: This is not one of the field's allowed values.", "gold"),
-        (
-            f"Line 2, column 46: {NO_ORDER}",
-            None,
-        ),
+        (f"Line 2, column 46: {NO_ORDER}", None),
         ("Line 2, column 78: There is no field with the key nope.", None),
     ]
     violation = invalid.value.violations[0]

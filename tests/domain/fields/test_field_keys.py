@@ -31,16 +31,24 @@ def test_strict_snake_case_is_a_key(text):
     assert FieldKey(text) == text
 
 
+MALFORMED = [
+    *("_a", "a_", "a__b", "1a", "A", "First_name", "a-b", "a b", " a", "a.b", "a\n", "\na"),
+    *("a\0", "é", "\uff41", "a\u0661", "a²", "\u0131", "a\u0301", "a\u200b", "a\ud800"),
+]
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "rule"),
     [
-        *("_a", "a_", "a__b", "1a", "A", "First_name", "a-b", "a b", " a", "a.b", "a\n", "\na"),
-        *("a\0", "é", "\uff41", "a\u0661", "a²", "\u0131", "a\u0301", "a\u200b", "a\ud800"),
+        *((text, "format") for text in MALFORMED),
+        *((text, "blank") for text in ("", " ", "\n", "\u3000")),
+        *(("k" * length, "too_long") for length in (64, 1_000_000)),
+        *((text, "reserved") for text in (*sorted(RESERVED_KEYS), "sys_id", "sys_1")),
     ],
-    ids=ascii,
+    ids=lambda each: ascii(each)[:20],
 )
-def test_any_other_text_is_not_a_key(text, raises_violations):
-    with raises_violations("format"):
+def test_any_other_text_is_not_a_key(text, rule, raises_violations):
+    with raises_violations(rule):
         FieldKey(text)
 
 
@@ -63,30 +71,12 @@ def test_every_suggestion_is_a_valid_key(text):
         assert suggestion is None or FieldKey(suggestion)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n", "\u3000"], ids=ascii)
-def test_a_key_is_not_blank(text, raises_violations):
-    with raises_violations("blank"):
-        FieldKey(text)
-
-
 def test_a_key_has_up_to_63_characters():
     assert len(FieldKey("k" * 63)) == MAX_KEY_LENGTH == 63
 
 
-@pytest.mark.parametrize("length", [64, 1_000_000])
-def test_a_longer_key_is_rejected(length, raises_violations):
-    with raises_violations("too_long"):
-        FieldKey("k" * length)
-
-
 def test_the_reserved_words_are_those_of_the_contract():
     assert set(RESERVED.split()) == RESERVED_KEYS
-
-
-@pytest.mark.parametrize("text", [*sorted(RESERVED_KEYS), "sys_id", "sys_1"])
-def test_a_reserved_key_is_rejected(text, raises_violations):
-    with raises_violations("reserved"):
-        FieldKey(text)
 
 
 @given(ANY_TEXT | NEARLY_KEYS)
@@ -134,16 +124,7 @@ def test_a_key_is_derived_from_a_name(name, key):
 
 NO_LETTERS = ["", "---", "🚀", "\u0301\u0302", "\ud800", "\u200d"]
 OTHER_LETTERS = [
-    "日本",
-    "Цена",
-    "Tier 日本",
-    "Ελλάδα",
-    "µm",
-    "Preis ٣",
-    "قيمة",
-    "ราคา",
-    "❸",
-    "k\u0345",
+    *("日本", "Цена", "Tier 日本", "Ελλάδα", "µm", "Preis ٣", "قيمة", "ราคา", "❸", "k\u0345")
 ]
 LATIN_LETTERS = ["Størrelse", "Łódź", "Đại", "Straße æ", "Þór", "k\u0131z", "Hawai\u02bbi", "ŉ"]
 

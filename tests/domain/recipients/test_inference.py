@@ -10,13 +10,12 @@ from recipient_fields.domain import (
     DecimalMark,
     Doubt,
     FieldDraft,
-    FieldId,
     FieldInference,
     ForeignForm,
     FormRows,
-    OrganizationId,
     ProposedField,
     TextFormats,
+    define_fields,
 )
 from recipient_fields.testing.examples import NOW
 
@@ -38,9 +37,8 @@ def allowed(proposed: ProposedField) -> object:
     return None if definition.allowed_values is None else definition.allowed_values.values
 
 
-@pytest.mark.parametrize(
-    ("texts", "data_type", "doubts"),
-    [
+COLUMNS: dict[DecimalMark | None, list[tuple[list[object], DataType, tuple[Doubt, ...]]]] = {
+    ".": [
         (["1", "-2.5", "1e3", ""], DataType.NUMBER, ()),
         (["true", "FALSE"], DataType.BOOLEAN, ()),
         (["yes", "no"], DataType.TEXT, ()),
@@ -66,20 +64,8 @@ def allowed(proposed: ProposedField) -> object:
         (["ada@example.com", "-"], DataType.TEXT, ()),
         (["", ""], DataType.TEXT, (Doubt.EMPTY,)),
     ],
-)
-def test_a_column_of_texts_has_the_type_that_accepts_them_all(texts, data_type, doubts):
-    proposed = propose(*texts)
-    assert (proposed.draft.data_type, proposed.doubts) == (data_type, doubts)
-
-
-def test_numbers_can_have_decimal_commas() -> None:
-    assert propose("1,5", "2", mark=",").draft.data_type is DataType.NUMBER
-    assert propose("1.5", "2", mark=",").draft.data_type is DataType.TEXT
-
-
-@pytest.mark.parametrize(
-    ("values", "data_type", "doubts"),
-    [
+    ",": [(["1,5", "2"], DataType.NUMBER, ()), (["1.5", "2"], DataType.TEXT, ())],
+    None: [
         ([1, 2.5, None], DataType.NUMBER, ()),
         ([10115, 80331], DataType.NUMBER, ()),
         ([True, False], DataType.BOOLEAN, ()),
@@ -94,9 +80,16 @@ def test_numbers_can_have_decimal_commas() -> None:
         ([[1], {}], DataType.TEXT, (Doubt.MIXED,)),
         ([None], DataType.TEXT, (Doubt.EMPTY,)),
     ],
+}
+"""Columns of texts with this decimal mark, or of values of JSON, and their type and doubts."""
+
+
+@pytest.mark.parametrize(
+    ("mark", "values", "data_type", "doubts"),
+    [(mark, *row) for mark, rows in COLUMNS.items() for row in rows],
 )
-def test_a_column_of_values_has_the_type_that_accepts_them_all(values, data_type, doubts):
-    proposed = propose(*values, mark=None)
+def test_a_column_has_the_type_that_accepts_all_its_values(mark, values, data_type, doubts):
+    proposed = propose(*values, mark=mark)
     assert (proposed.draft.data_type, proposed.doubts) == (data_type, doubts)
 
 
@@ -212,16 +205,12 @@ def test_a_text_in_a_column_of_numbers_is_no_choice() -> None:
 
 
 def test_columns_that_are_fields_are_left_out_and_their_keys_are_not_proposed() -> None:
-    draft = FieldDraft(name="Tier", key="level", data_type=DataType.TEXT)
-    field = draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
+    (field,) = define_fields([FieldDraft(name="Tier", key="level", data_type=DataType.TEXT)])
     inference = FieldInference(TextFormats())
     inference.add({"Tier": "gold", "Level": "1"}, 1)
     (proposed,) = inference.propose([field])
-    assert (proposed.title, proposed.draft.name, proposed.draft.key) == (
-        "Level",
-        "Level",
-        "level_2",
-    )
+    names = proposed.title, proposed.draft.name, proposed.draft.key
+    assert names == ("Level", "Level", "level_2")
     assert proposed.doubts == (Doubt.KEY,)
 
 

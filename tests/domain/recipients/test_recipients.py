@@ -10,33 +10,23 @@ import pytest
 from recipient_fields.domain import (
     CheckedRecipient,
     DataType,
-    FieldDraft,
-    FieldId,
-    OrganizationId,
-    RecipientField,
     RecipientSchema,
     Rule,
     Violation,
 )
-from recipient_fields.domain.fields.origins import API
-from recipient_fields.testing.examples import NOW
 
-
-def a_field(key: str, data_type: DataType, allowed: list[object] | None = None) -> RecipientField:
-    draft = FieldDraft(name=key, key=key, data_type=data_type, allowed_values=allowed)
-    return draft.define(by=API, at=NOW).with_id(FieldId(1), OrganizationId(1))
-
+from ...support.conditions import define
 
 DAY = "It looks like the number of a day in a spreadsheet."
 FIELDS = [
-    a_field("name", DataType.TEXT),
-    a_field("tier", DataType.TEXT, ["gold", "silver"]),
-    a_field("size", DataType.NUMBER),
-    a_field("level", DataType.NUMBER, [1, 2.5]),
-    a_field("subscribed", DataType.BOOLEAN),
-    a_field("born", DataType.DATE),
-    a_field("seen", DataType.DATETIME),
-    a_field("event", DataType.DATETIME, ["2026-11-20T09:15:00Z"]),
+    define("name", DataType.TEXT),
+    define("tier", DataType.TEXT, ["gold", "silver"]),
+    define("size", DataType.NUMBER),
+    define("level", DataType.NUMBER, [1, 2.5]),
+    define("subscribed", DataType.BOOLEAN),
+    define("born", DataType.DATE),
+    define("seen", DataType.DATETIME),
+    define("event", DataType.DATETIME, ["2026-11-20T09:15:00Z"]),
 ]
 SCHEMA = RecipientSchema.of(FIELDS)
 
@@ -170,7 +160,7 @@ def test_no_value_is_required() -> None:
 
 
 def test_many_allowed_values_are_counted_instead_of_listed() -> None:
-    field = a_field("country", DataType.TEXT, [f"c{i}" for i in range(250)])
+    field = define("country", DataType.TEXT, [f"c{i}" for i in range(250)])
     (violation,) = RecipientSchema.of([field]).check({"country": "c250"}).violations
     assert violation.message == "Use one of the 250 allowed values of the field."
 
@@ -184,7 +174,7 @@ def test_many_allowed_values_are_counted_instead_of_listed() -> None:
     ],
 )
 def test_long_allowed_values_are_counted_instead_of_listed(allowed, message):
-    schema = RecipientSchema.of([a_field("country", DataType.TEXT, allowed)])
+    schema = RecipientSchema.of([define("country", DataType.TEXT, allowed)])
     (violation,) = schema.check({"country": "x"}).violations
     assert violation.message == message
 

@@ -10,18 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recipient_fields.domain import (
-    API,
     DataType,
     DecimalMark,
     FieldDraft,
-    FieldId,
-    OrganizationId,
     RecipientRows,
     RecipientSchema,
     RecipientTexts,
     TextFormats,
+    define_fields,
 )
-from recipient_fields.testing.examples import NOW
 
 DRAFTS = (
     FieldDraft(name="name", data_type=DataType.TEXT),
@@ -32,10 +29,7 @@ DRAFTS = (
     FieldDraft(name="born", data_type=DataType.DATE),
     FieldDraft(name="seen", data_type=DataType.DATETIME),
 )
-FIELDS = tuple(
-    draft.define(by=API, at=NOW).with_id(FieldId(number), OrganizationId(1))
-    for number, draft in enumerate(DRAFTS, start=1)
-)
+FIELDS = define_fields(DRAFTS)
 KEYS = ("nickname", *(field.key for field in FIELDS))
 
 EXAMPLES = (

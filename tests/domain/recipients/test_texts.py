@@ -7,29 +7,22 @@ from typing import Any
 import pytest
 
 from recipient_fields.domain import (
-    API,
     CheckedRecipient,
     DataType,
     DecimalMark,
-    FieldDraft,
-    FieldId,
     InvalidInput,
-    OrganizationId,
     RecipientSchema,
     RecipientTexts,
     Rule,
     TextFormats,
     Violation,
 )
-from recipient_fields.testing.examples import NOW
+
+from ...support.conditions import define
 
 
 def schema(**data_types: DataType) -> RecipientSchema:
-    drafts = [FieldDraft(name=key, key=key, data_type=each) for key, each in data_types.items()]
-    return RecipientSchema.of(
-        draft.define(by=API, at=NOW).with_id(FieldId(number), OrganizationId(1))
-        for number, draft in enumerate(drafts, start=1)
-    )
+    return RecipientSchema.of([define(key, each) for key, each in data_types.items()])
 
 
 def check_one(data_type: DataType, text: str, decimal_mark: DecimalMark = ".") -> CheckedRecipient:
@@ -84,10 +77,7 @@ def test_dates_can_have_another_format(date_format, text):
     assert checked.values == {"value": "2026-11-05"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["5.11.2026", "05/11/2026", "05.11.2026 "],
-)
+@pytest.mark.parametrize("text", ["5.11.2026", "05/11/2026", "05.11.2026 "])
 def test_other_texts_are_no_dates(text):
     checked = check_with(TextFormats(date_format="DD.MM.YYYY"), DataType.DATE, text)
     violation = Violation(Rule.FORMAT, "Write a date like 20.11.2026.", ("value",))
