@@ -82,13 +82,8 @@ def parse_base_url(text: str, *, plaintext: bool) -> Url:
         url = parse_url(text)
     except LocationParseError:
         raise ValueError(_BASE_URL) from None
-    if (
-        url.scheme not in {"http", "https"}
-        or not url.host
-        or _PATH.fullmatch(url.path or "") is None
-    ):
-        raise ValueError(_BASE_URL)
-    if url.auth or url.query is not None or url.fragment is not None:
+    is_known = url.scheme in {"http", "https"} and url.host and _PATH.fullmatch(url.path or "")
+    if not is_known or url.auth or url.query is not None or url.fragment is not None:
         raise ValueError(_BASE_URL)
     if not (is_secure(url) or plaintext):
         message = "API keys would be sent in plain text. Use https."

@@ -168,11 +168,10 @@ class Database(RelationalDatabase):
         try:
             connection.deadline = deadline
             result = work(connection)
-        except ReadOnlySqlTransaction:
-            self._pool.drain()  # This server is no longer the primary.
-            raise
-        except InvalidSqlStatementName:
-            self._pool.drain()  # Something deallocated the prepared statements of this session.
+        except (ReadOnlySqlTransaction, InvalidSqlStatementName):
+            # This server is no longer the primary, or something deallocated the prepared statements
+            # of this session.
+            self._pool.drain()
             raise
         else:
             self._primary.require(connection)

@@ -67,7 +67,7 @@ class FieldMember:
     name: str
     description: str
     kind: Any
-    mutability: Mutability
+    mutability: Mutability = Mutability.READ_ONLY
     nullable: bool = False
     default: object = None
     max_length: int | None = None
@@ -88,7 +88,6 @@ FIELD_MEMBERS = (
         name="id",
         description="Assigned by the service, never used again.",
         kind=FieldId,
-        mutability=Mutability.READ_ONLY,
     ),
     FieldMember(
         name="name",
@@ -132,20 +131,17 @@ FIELD_MEMBERS = (
         name="source",
         description=("The origin of the field. Only `api` fields can be changed through the API."),
         kind=Source,
-        mutability=Mutability.READ_ONLY,
     ),
     FieldMember(
         name="integration_id",
         description="The integration that syncs the field. null for other sources.",
         kind=IntegrationId,
-        mutability=Mutability.READ_ONLY,
         nullable=True,
     ),
     FieldMember(
         name="esp_field_name",
         description="The ESP's name of the field. null for other sources.",
         kind=str,
-        mutability=Mutability.READ_ONLY,
         nullable=True,
         max_length=MAX_ESP_FIELD_NAME_LENGTH,
     ),
@@ -169,13 +165,11 @@ FIELD_MEMBERS = (
         name="created_at",
         description="When the field was created.",
         kind=datetime,
-        mutability=Mutability.READ_ONLY,
     ),
     FieldMember(
         name="updated_at",
         description="Moves only when something changed, and forward.",
         kind=datetime,
-        mutability=Mutability.READ_ONLY,
     ),
 )
 """All members of a field, in the order of the API's documents."""

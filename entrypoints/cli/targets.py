@@ -76,6 +76,11 @@ organization_or_url_option: Option = _organization_option(
 )
 
 
+def field_options(command: F) -> F:
+    """Add the argument for the id or the key of a field, and the option for its organization."""
+    return click.argument("id_or_key")(organization_option(command))
+
+
 @contextmanager
 def open_for_organization(
     organization: str, **settings: Any

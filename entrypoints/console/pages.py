@@ -243,6 +243,12 @@ class Page:
         on_get(req, resp, **ids)
 
 
+class ChangingPage(Page):
+    """A page that exists only to change something."""
+
+    changes = True
+
+
 def format_date(at: datetime) -> str:
     """Return the date as `22 Nov 2026`."""
     return f"{at.day} {at:%b %Y}"

@@ -12,10 +12,6 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    API,
-    Author,
-    DataType,
-    FieldDraft,
     IntegrationId,
     OrganizationId,
     RecipientField,
@@ -25,6 +21,7 @@ from recipient_fields.entrypoints.service.selection import open_core
 
 from ..adapters.client.live_server import Keyring, application, live_server
 from ..support.command_line import CommandLine, Run, Script
+from ..support.fields import add_field
 from ..support.sqlite import create_file
 from .stories import Commands
 
@@ -95,18 +92,16 @@ def commands(cli: CommandLine, core: Core, acme: OrganizationId) -> Commands:
 
 @pytest.fixture
 def manual(core: Core, acme: OrganizationId) -> RecipientField:
-    draft = FieldDraft(name="Preferred shop", data_type=DataType.TEXT)
-    return core.fields.by(Author(ADMINISTRATOR)).create_field(acme, draft)
+    return add_field(core, acme, "Preferred shop", ADMINISTRATOR)
 
 
 @pytest.fixture(params=["api", "integration"])
 def foreign(request: pytest.FixtureRequest, core: Core, acme: OrganizationId) -> RecipientField:
     """Create a field that administrators can only read."""
     if request.param == "api":
-        draft = FieldDraft(name="Loyalty tier", data_type=DataType.TEXT)
-        return core.fields.by(Author(API)).create_field(acme, draft)
-    draft = FieldDraft(name="First name", data_type=DataType.TEXT, esp_field_name="FNAME")
-    return core.fields.by(Author(sync_channel(IntegrationId(7)))).create_field(acme, draft)
+        return add_field(core, acme, "Loyalty tier")
+    channel = sync_channel(IntegrationId(7))
+    return add_field(core, acme, "First name", channel, esp_field_name="FNAME")
 
 
 @pytest.fixture(params=["storage", "service"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from fnmatch import fnmatchcase
+from pathlib import Path
 from shlex import split
 from typing import Any
 
@@ -32,13 +33,11 @@ class Commands:
     core: Core
     organization: OrganizationId
 
-    def __call__(
-        self, command: str, *arguments: str, stdin: str | None = None, reply: str | None = None
-    ) -> Run:
-        """Run a command such as `fields list --json`, and type `reply` at a terminal."""
+    def __call__(self, command: str, *arguments: str | int | Path, **settings: Any) -> Run:
+        """Run a command such as `fields list --json`, with settings as for `CommandLine`."""
         group, name, *words = split(command)
         organization = ("--organization", self.organization)
-        return self.cli(group, name, *organization, *words, *arguments, stdin=stdin, reply=reply)
+        return self.cli(group, name, *organization, *words, *arguments, **settings)
 
     def changed(self, command: str) -> dict[str, Any]:
         """Run a command that creates or changes a field, and return the field that it prints."""

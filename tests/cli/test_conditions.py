@@ -10,18 +10,14 @@ import pytest
 from recipient_fields.adapters.relational.integrations import RelationalIntegrationRepository
 from recipient_fields.application import Core
 from recipient_fields.domain import (
-    AllowedValues,
-    DataType,
-    FieldDraft,
-    IntegrationId,
     OrganizationId,
-    ValueExpression,
 )
 from recipient_fields.domain.esp import BUILT_IN, Esp
-from recipient_fields.domain.integrations import EspField
 
 from ..support.command_line import CommandLine, Run
+from ..support.fields import add_field
 from ..support.growth import count_calls
+from ..support.integrations import add_integration
 
 GOLD = 'loyalty_tier = "gold"'
 TREE = {"field": "loyalty_tier", "op": "eq", "value": "gold"}
@@ -31,13 +27,9 @@ REFUSED, INVALID = 3, 1
 
 @pytest.fixture(autouse=True)
 def _tier(core: Core, acme: OrganizationId) -> None:
-    draft = FieldDraft(
-        name="Loyalty tier",
-        data_type=DataType.TEXT,
-        allowed_values=AllowedValues(DataType.TEXT, ["gold", "silver"]),
-        custom_value_expression=ValueExpression("custom_attribute.${loyalty_tier}"),
-    )
-    core.fields.create_field(acme, draft)
+    code = "custom_attribute.${loyalty_tier}"
+    levels = ["gold", "silver"]
+    add_field(core, acme, "Loyalty tier", allowed_values=levels, custom_value_expression=code)
 
 
 @pytest.fixture
@@ -55,14 +47,6 @@ def compiled(conditions: Callable[..., Run]) -> Callable[..., Run]:
         return conditions("compile", *target, "--then", "A", "--else", "B", *arguments, condition)
 
     return run
-
-
-def synced(core: Core, organization: OrganizationId, esp: Esp, name: str) -> IntegrationId:
-    """Return a new integration that has one field."""
-    integration = core.integrations.create_integration(organization, esp=esp, name=esp)
-    fields = [EspField(name=name, data_type=DataType.TEXT)]
-    core.integrations.sync_fields(organization, integration.id, fields)
-    return integration.id
 
 
 def test_a_valid_condition_is_confirmed(conditions):
@@ -136,14 +120,14 @@ def test_a_compiled_condition_as_json_has_five_members(compiled):
 
 
 def test_a_prelude_precedes_the_code(compiled, core, acme):
-    integration = synced(core, acme, Esp("sfmc"), "Plan")
+    integration = add_integration(core, acme, "sfmc", "sfmc", "Plan").id
     run = compiled('plan = "pro"', target=("--integration", integration))
     assert run.out.startswith('%%[ SET @Plan = AttributeValue("Plan") ]%%%%[ IF ')
     assert run.err.startswith("Caveat: ")
 
 
 def test_only_strict_refuses_a_caveat(compiled, core, acme):
-    integration = synced(core, acme, Esp("sfmc"), "Plan")
+    integration = add_integration(core, acme, "sfmc", "sfmc", "Plan").id
     assert compiled('plan = "pro"', target=("--integration", integration)).status == 0
     run = compiled('plan = "pro"', "--strict", target=("--integration", integration))
     assert (run.status, run.out) == (REFUSED, "")
@@ -151,7 +135,7 @@ def test_only_strict_refuses_a_caveat(compiled, core, acme):
 
 
 def test_a_name_that_the_last_sync_did_not_find_is_a_mistake(compiled, conditions, core, acme):
-    integration = synced(core, acme, Esp("hubspot"), "city")
+    integration = add_integration(core, acme, "hubspot", "hubspot", "city").id
     target = ("--integration", integration)
     message = "The field loyalty_tier is loyalty_tier at HubSpot (the last sync did not find it)."
     for options in ((), ("--strict",)):
@@ -166,9 +150,7 @@ def test_a_name_that_the_last_sync_did_not_find_is_a_mistake(compiled, condition
 
 
 def test_a_refused_condition_has_the_exit_status_3_and_the_reason(compiled, core, acme):
-    core.fields.create_field(
-        acme, FieldDraft(name="Plan", data_type=DataType.TEXT, custom_value_expression="plan | x")
-    )
+    add_field(core, acme, "Plan", custom_value_expression="plan | x")
     reason = "plan: the value expression is not a reference to a field of Braze."
     run = compiled('plan = "pro"')
     assert (run.status, run.out, run.err) == (REFUSED, "", f"Braze: {reason}\n")
@@ -185,7 +167,7 @@ def test_the_code_needs_one_esp_or_one_integration(conditions):
 
 
 def test_one_of_several_integrations_must_be_chosen(compiled, core, acme):
-    first, _ = (synced(core, acme, Esp("braze"), name) for name in ("Plan", "City"))
+    first, _ = (add_integration(core, acme, "braze", "braze", name).id for name in ("Plan", "City"))
     assert compiled(GOLD).failure() == (
         "The organization has several integrations with Braze. Choose one by its id."
     )
@@ -194,7 +176,7 @@ def test_one_of_several_integrations_must_be_chosen(compiled, core, acme):
 
 def test_a_condition_is_explained_for_each_esp(conditions, core, acme):
     for esp in (Esp("braze"), Esp("mailchimp")):
-        synced(core, acme, esp, "PLAN")
+        add_integration(core, acme, esp, esp, "PLAN")
     lines = conditions("explain", GOLD).table()
     assert lines[:3] == [
         'The condition is true if `loyalty_tier` is "gold".',
@@ -221,9 +203,9 @@ def test_an_explanation_reads_the_catalog_once(conditions, target):
 
 
 def test_an_explanation_shows_why_an_esp_has_no_code(conditions, core, acme):
-    synced(core, acme, Esp("braze"), "Plan")
-    synced(core, acme, Esp("hubspot"), "City")
-    synced(core, acme, Esp("hubspot"), "Shop")
+    add_integration(core, acme, "braze", "braze", "Plan")
+    add_integration(core, acme, "hubspot", "hubspot", "City")
+    add_integration(core, acme, "hubspot", "hubspot", "Shop")
     esps = conditions("explain", "--json", "plan is set").document()["esps"]
     refused = {each["esp"]: each["refused"] for each in esps if "refused" in each}
     assert "braze" not in refused

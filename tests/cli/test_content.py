@@ -12,18 +12,16 @@ import pytest
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    Author,
     DataType,
-    FieldDraft,
     FieldKey,
-    InsertionCode,
     IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ..support.command_line import CommandLine, Run
+from ..support.fields import add_field
+from ..support.integrations import add_integration
 
 MAILCHIMP, BRAZE = 1, 2
 INVALID, FOUND = 1, 3
@@ -32,16 +30,9 @@ PERMISSION = "Correct the mistakes, or permit them with --allow-mistakes."
 
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
-    for esp, names in ((Esp("mailchimp"), ["FNAME", "TIER"]), (Esp("braze"), ["LNAME", "TIER"])):
-        integration = core.integrations.create_integration(acme, esp=esp, name=esp)
-        fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-        core.integrations.sync_fields(acme, integration.id, fields)
-    shop = FieldDraft(
-        name="Shop",
-        data_type=DataType.TEXT,
-        custom_insertion_code=InsertionCode("*|SHOP|*"),
-    )
-    core.fields.by(Author(ADMINISTRATOR)).create_field(acme, shop)
+    add_integration(core, acme, "mailchimp", "mailchimp", "FNAME", "TIER")
+    add_integration(core, acme, "braze", "braze", "LNAME", "TIER")
+    add_field(core, acme, "Shop", ADMINISTRATOR, custom_insertion_code="*|SHOP|*")
 
 
 @pytest.fixture
@@ -61,23 +52,22 @@ def exported(content: Callable[..., Run]) -> Callable[..., Run]:
 
 
 @pytest.fixture
-def previewed(content: Callable[..., Run], tmp_path: Path) -> Callable[..., Run]:
-    def run(text: str, recipient: object) -> Run:
-        file = tmp_path / "recipient.json"
-        file.write_text(json.dumps(recipient))
-        return content(text, "preview", "--recipient", file)
+def previewed(content: Callable[..., Run], write) -> Callable[..., Run]:
+    def run(text: str, recipient: object, *arguments: str) -> Run:
+        write("recipient.json", json.dumps(recipient))
+        return content(text, "preview", "--recipient", "recipient.json", *arguments)
 
     return run
 
 
 @pytest.mark.parametrize("text", ["{{recipient.tier}}", "{{#if recipient.tier is set}}x{{/if}}"])
 def test_the_key_of_a_deleted_definition_is_unknown_at_each_integration(
-    core, acme, content, exported, tmp_path, text
+    core, acme, content, exported, folder, text
 ):
     """Braze has the same name, and the name at Mailchimp was set for the definition."""
     core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), [])
     core.integrations.sync_fields(acme, IntegrationId(BRAZE), [])
-    core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
+    add_field(core, acme, "Tier")
     level = [EspField(name="LEVEL", data_type=DataType.TEXT)]
     core.integrations.set_names(acme, IntegrationId(MAILCHIMP), {"tier": SetName("LEVEL")})
     core.integrations.sync_fields(acme, IntegrationId(MAILCHIMP), level)
@@ -88,45 +78,37 @@ def test_the_key_of_a_deleted_definition_is_unknown_at_each_integration(
         "There is no field with the key tier. Create it, or write the key of a synced field: tier_2"
         " (integration 2, braze)."
     )
-    out = tmp_path / "out"
+    export_all = ("export", "--all", "--out", "out")
     for run in (
         content(text, "check"),
         exported(text),
         exported(text, integration=BRAZE),
-        content(text, "export", "--all", "--out", out),
-        content(text, "export", "--all", "--out", out, "--partial"),
+        content(text, *export_all),
+        content(text, *export_all, "--partial"),
     ):
         assert run.status in {INVALID, FOUND}
         assert unknown in run.out + run.err
-    assert list(out.iterdir()) == []
+    assert list((folder / "out").iterdir()) == []
     assert "Create it" not in content(text.replace("tier", "town"), "check").out
 
 
-def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(content, tmp_path):
-    file = tmp_path / "recipient.json"
-    file.write_text("{")
-    failure = content("{{recipient.shop}}", "preview", "--recipient", file).failure()
-    assert failure == f"{file}: The document is not JSON: line 1, column 2."
+def test_a_recipient_that_is_not_json_is_reported_with_the_name_of_the_file(content, write):
+    write("a.json", "{")
+    failure = content("{{recipient.shop}}", "preview", "--recipient", "a.json").failure()
+    assert failure == "a.json: The document is not JSON: line 1, column 2."
 
 
-def test_a_preview_escapes_values_in_html_only(content, previewed, tmp_path):
-    assert previewed("<p>{{recipient.shop}}</p>", {"shop": "A & B"}).out == "<p>A &amp; B</p>"
-    assert previewed("{{recipient.shop}}", {"shop": "A & B"}).out == "A & B"
-    file = tmp_path / "recipient.json"
-    html = content("{{recipient.shop}}", "preview", "--recipient", file, "--surface", "html")
-    assert html.out == "A &amp; B"
+def test_a_preview_escapes_values_in_html_only(previewed):
+    values, options = {"shop": "A & B"}, ("--surface", "html")
+    assert previewed("<p>{{recipient.shop}}</p>", values).out == "<p>A &amp; B</p>"
+    assert previewed("{{recipient.shop}}", values).out == "A & B"
+    assert previewed("{{recipient.shop}}", values, *options).out == "A &amp; B"
 
 
 def test_a_preview_reports_mistakes(previewed):
     run = previewed("{{Recipient.shop}}", {})
     assert (run.status, run.out) == (0, "{{Recipient.shop}}")
     assert "This looks like a reference" in run.err
-
-
-def test_a_value_without_a_field_is_reported(previewed):
-    run = previewed("{{recipient.shop}}", {"shopp": "A"})
-    assert (run.status, run.out) == (INVALID, "")
-    assert "shopp: There is no recipient field with this key. Did you mean shop?" in run.err
 
 
 def test_a_check_of_standard_input_finds_nothing_in_valid_content(content):
@@ -177,17 +159,35 @@ def test_only_a_strict_check_fails_if_there_are_caveats(content):
     assert (strict.status, strict.out.count(": error: ")) == (FOUND, 2)
 
 
-def test_mistakes_are_either_permitted_or_rejected_with_caveats(content):
-    both = "Use either --allow-mistakes or --strict."
-    for command in (("check",), ("export", "--esp", "braze")):
-        assert content("", *command, "--allow-mistakes", "--strict").usage_error() == both
+MISTAKES = "Use either --allow-mistakes or --strict."
+USAGE_ERRORS = {
+    "check --allow-mistakes --strict": MISTAKES,
+    "export --esp braze --allow-mistakes --strict": MISTAKES,
+    "export": "Add --esp, --integration or --all.",
+    "export --esp braze --integration 1": "Use either --esp or --integration.",
+    "export --all": "Use --all and --out together.",
+    "export --partial --esp braze": "--partial requires --all.",
+    "export --all --out . --esp braze": "Use either --all, --esp or --integration.",
+    "export --all --out . --integration 1": "Use either --all, --esp or --integration.",
+}
+
+
+@pytest.mark.parametrize(("command", "message"), USAGE_ERRORS.items(), ids=USAGE_ERRORS)
+def test_options_that_contradict_each_other_are_a_usage_error(content, command, message):
+    assert content("", *command.split()).usage_error() == message
+
+
+def test_an_organization_without_integrations_has_no_export_for_all(cli, core):
+    empty = core.administration.create_organization("Empty").id
+    export = ("content", "export", "--organization", empty, "--all", "--out", ".")
+    failure = cli(*export, stdin="").failure()
+    assert failure.startswith("The organization has no integrations. Create one with")
 
 
 @pytest.mark.parametrize("command", ["check", "export", "preview"])
-def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, tmp_path, command):
-    recipient = tmp_path / "recipient.json"
-    recipient.write_text("{}")
-    options = {"export": ("--esp", "braze"), "preview": ("--recipient", recipient)}
+def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, write, command):
+    write("a.json", "{}")
+    options = {"export": ("--esp", "braze"), "preview": ("--recipient", "a.json")}
     run = content("{{recipient.fnam}} {{/if}}", command, *options.get(command, ()))
     assert run.status == (FOUND if command == "check" else INVALID)
     shown = run.out + run.err
@@ -195,14 +195,19 @@ def test_an_error_in_the_syntax_does_not_hide_an_unknown_key(content, tmp_path, 
     assert "This tag belongs to no block." in shown
 
 
-def test_only_a_part_of_a_long_line_is_shown(exported):
-    run = exported(f"{'a' * 500}{{{{recipient.fnam}}}}{'b' * 500}")
-    assert run.err.splitlines()[1] == f"    …{'a' * 40}{{{{recipient.fnam}}}}{'b' * 42}…"
-
-
-def test_control_characters_of_a_line_are_escaped(exported):
-    run = exported("\x1b[31m{{recipient.fnam}}")
-    assert run.err.splitlines()[1] == r"    \x1b[31m{{recipient.fnam}}"
+@pytest.mark.parametrize(
+    ("text", "excerpt"),
+    [
+        (
+            f"{'a' * 500}{{{{recipient.fnam}}}}{'b' * 500}",
+            f"…{'a' * 40}{{{{recipient.fnam}}}}{'b' * 42}…",
+        ),
+        ("\x1b[31m{{recipient.fnam}}", r"\x1b[31m{{recipient.fnam}}"),
+    ],
+    ids=["a part of a long line", "control characters with escapes"],
+)
+def test_an_excerpt_of_the_line_is_shown(exported, text, excerpt):
+    assert exported(text).err.splitlines()[1] == f"    {excerpt}"
 
 
 def test_the_surface_of_an_export_is_an_option(exported):
@@ -210,24 +215,17 @@ def test_the_surface_of_an_export_is_an_option(exported):
     assert "Did you mean subject?" in exported("Dear", "--surface", "subjekt").err
 
 
-def test_an_export_replaces_references_and_nothing_else(script, acme, tmp_path):
-    text = "Größe [x]\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r"
-    file = tmp_path / "in.html"
-    file.write_bytes(text.encode())
-    with (
-        file.open("rb") as stdin,
-        script.start(
-            *("content", "export", "--organization", acme, "--integration", MAILCHIMP), stdin=stdin
-        ) as process,
-    ):
+def test_an_export_replaces_references_and_nothing_else(script, acme, write, folder):
+    write("in.html", "Größe [x]\r\n{{recipient.fname}} {{recipient.shop}}\r\n\r")
+    export = ("content", "export", "--organization", acme, "--integration", MAILCHIMP)
+    with (folder / "in.html").open("rb") as stdin, script.start(*export, stdin=stdin) as process:
         out, _ = process.communicate(timeout=60)
     assert out.decode() == "Größe [x]\r\n*|FNAME|* *|SHOP|*\r\n\r"
 
 
-def test_an_export_reads_a_file(content, tmp_path):
-    file = tmp_path / "in.html"
-    file.write_text("{{recipient.fname}}")
-    assert content("", "export", "--esp", "mailchimp", file).out == "*|FNAME|*"
+def test_an_export_reads_a_file(content, write):
+    write("in.html", "{{recipient.fname}}")
+    assert content("", "export", "--esp", "mailchimp", "in.html").out == "*|FNAME|*"
 
 
 def test_tags_of_blocks_between_components_of_mjml_are_raw(exported):
@@ -325,84 +323,69 @@ def test_a_byte_order_mark_stays(exported, previewed):
     assert previewed("\ufeff{{recipient.shop}}", {"shop": "A"}).out == "\ufeffA"
 
 
-def test_an_export_needs_one_esp_or_one_integration(content):
-    assert content("", "export").usage_error() == "Add --esp, --integration or --all."
-    both = content("", "export", "--esp", "braze", "--integration", 1)
-    assert both.usage_error() == "Use either --esp or --integration."
-
-
-def test_an_export_for_all_integrations_writes_one_file_for_each(content, core, acme, tmp_path):
+def test_an_export_for_all_integrations_writes_one_file_for_each(
+    content, core, acme, write, folder
+):
     core.integrations.rename_integration(acme, IntegrationId(BRAZE), "Größe / ../Zwölf")
-    file, out = tmp_path / "welcome.html", tmp_path / "out"
-    file.write_text("\ufeff{{recipient.tier}}")
-    run = content("", "export", "--all", "--out", out, file)
-    assert run.out.splitlines() == [
-        f"{out}/1-mailchimp.html",
-        f"{out}/2-grosse-zwolf.html",
-    ]
-    assert (out / "1-mailchimp.html").read_text() == "\ufeff*|TIER|*"
-    assert (out / "2-grosse-zwolf.html").read_text() == "\ufeff{{custom_attribute.${TIER}}}"
+    write("welcome.html", "\ufeff{{recipient.tier}}")
+    run = content("", "export", "--all", "--out", "out", "welcome.html")
+    exports = {
+        "out/1-mailchimp.html": "\ufeff*|TIER|*",
+        "out/2-grosse-zwolf.html": "\ufeff{{custom_attribute.${TIER}}}",
+    }
+    assert run.out.splitlines() == list(exports)
+    assert {name: (folder / name).read_text() for name in exports} == exports
     assert "Integration 2, Größe / ../Zwölf (Braze):" in run.err.splitlines()
 
 
-def test_no_file_is_written_if_the_export_fails_for_one_integration(content, tmp_path):
-    text = '{{#if recipient.tier = "a"}}x{{/if}}'
-    content(text, "export", "--all", "--out", tmp_path)
-    (tmp_path / "2-braze").unlink()
-    run = content(text, "export", "--all", "--out", tmp_path, "--strict")
+CAVEAT = '{{#if recipient.tier = "a"}}x{{/if}}'
+"""Content with a caveat for Mailchimp only."""
+
+
+def test_no_file_is_written_if_the_export_fails_for_one_integration(content, folder):
+    content(CAVEAT, "export", "--all", "--out", ".")
+    (folder / "2-braze").unlink()
+    run = content(CAVEAT, "export", "--all", "--out", ".", "--strict")
     assert (run.status, run.out) == (1, "")
     first, violation, excerpt, *_ = run.err.splitlines()
     assert first == "Integration 1, mailchimp (Mailchimp):"
     assert violation.startswith("Caveat: Line 1, column 1: Mailchimp does not document whether")
-    assert excerpt == f"    {text}"
-    stale = f"{tmp_path}/1-mailchimp is from an earlier export."
+    assert excerpt == f"    {CAVEAT}"
+    stale = "1-mailchimp is from an earlier export."
     assert f"Nothing was exported for this integration. {stale}" in run.err.splitlines()
     assert run.err.endswith(
         "Error: 1 of 2 exports failed, so no file was written. To write the others, add"
         " --partial.\n"
     )
-    assert [each.name for each in tmp_path.iterdir()] == ["1-mailchimp"]
+    assert [each.name for each in folder.iterdir()] == ["1-mailchimp"]
 
 
-def test_a_partial_export_writes_what_it_can(content, tmp_path):
-    text = '{{#if recipient.tier = "a"}}x{{/if}}'
-    run = content(text, "export", "--all", "--out", tmp_path, "--strict", "--partial")
-    assert (run.status, run.out) == (1, f"{tmp_path}/2-braze\n")
+def test_a_partial_export_writes_what_it_can(content, folder):
+    run = content(CAVEAT, "export", "--all", "--out", ".", "--strict", "--partial")
+    assert (run.status, run.out) == (1, "2-braze\n")
     assert run.err.endswith("Error: 1 of 2 exports failed.\n")
-    assert [each.name for each in tmp_path.iterdir()] == ["2-braze"]
+    assert [each.name for each in folder.iterdir()] == ["2-braze"]
 
 
-def test_no_file_is_written_if_one_can_not_be(content, tmp_path):
-    (tmp_path / "2-braze").mkdir()
-    run = content("{{recipient.tier}}", "export", "--all", "--out", tmp_path)
+def test_no_file_is_written_if_one_can_not_be(content, folder):
+    (folder / "2-braze").mkdir()
+    run = content("{{recipient.tier}}", "export", "--all", "--out", ".")
     assert run.status == 1
-    assert run.err.endswith(f"Error: Can't write {tmp_path}/2-braze: It is not a regular file.\n")
-    assert [each.name for each in tmp_path.iterdir()] == ["2-braze"]
+    assert run.err.endswith("Error: Can't write 2-braze: It is not a regular file.\n")
+    assert [each.name for each in folder.iterdir()] == ["2-braze"]
 
 
-def test_a_folder_that_can_not_be_written_is_refused_before_the_content_is_read(content, tmp_path):
-    for folder, reason in (("/proc/1", "No such file"), (tmp_path / "a" / "b", "No such file")):
-        failure = content("{{invalid", "export", "--all", "--out", folder).failure()
-        assert failure.startswith(f"Can't write {folder}: {reason}")
+@pytest.mark.parametrize("out", ["/proc/1", "a/b"])
+def test_a_folder_that_can_not_be_written_is_refused_before_the_content_is_read(
+    content, folder, out
+):
+    failure = content("{{invalid", "export", "--all", "--out", out).failure()
+    assert failure.startswith(f"Can't write {out}: No such file")
 
 
-def test_all_requires_a_folder_and_an_integration(content, core, tmp_path):
-    assert content("", "export", "--all").usage_error() == "Use --all and --out together."
-    partial = content("", "export", "--partial", "--esp", "braze")
-    assert partial.usage_error() == "--partial requires --all."
-    for target in (("--esp", "braze"), ("--integration", 1)):
-        both = content("", "export", "--all", "--out", tmp_path, *target)
-        assert both.usage_error() == "Use either --all, --esp or --integration."
-    empty = core.administration.create_organization("Empty").id
-    run = content("", "export", "--organization", empty, "--all", "--out", tmp_path)
-    assert run.failure().startswith("The organization has no integrations. Create one with")
-
-
-def test_the_error_locates_bytes_that_are_not_utf_8(script, acme, tmp_path):
-    file = tmp_path / "in.html"
-    file.write_bytes(b"abc\xff")
-    failure = script("content", "export", "--organization", acme, "--esp", "braze", file).failure()
-    assert "byte 4" in failure
+def test_the_error_locates_bytes_that_are_not_utf_8(content, write):
+    write("in.html", b"abc\xff")
+    assert "byte 4" in content("", "export", "--esp", "braze", "in.html").failure()
 
 
 def test_a_preview_shows_the_values_of_a_recipient(previewed):
@@ -424,6 +407,10 @@ def test_a_preview_shows_links_the_sender_the_address_and_the_year(previewed):
     [
         ({"fname": 3}, "/fname: "),
         ([], 'A recipient must be an object, such as {"fname": "Ada"}.'),
+        (
+            {"shopp": "A"},
+            "/shopp: There is no recipient field with this key. Did you mean shop?",
+        ),
     ],
 )
 def test_an_invalid_recipient_is_reported(previewed, recipient, message):
@@ -433,17 +420,14 @@ def test_an_invalid_recipient_is_reported(previewed, recipient, message):
     assert run.err.endswith("Error: There is no preview.\n")
 
 
-def test_event_data_is_exported_in_the_chosen_way_and_previewed(content, exported, tmp_path):
+def test_event_data_is_exported_in_the_chosen_way_and_previewed(exported, previewed, write):
     run = exported("{{event.a}}", "--sent-by", "context", integration=BRAZE)
     assert run.out == "{{context.${a}}}"
 
-    recipient, event = tmp_path / "recipient.json", tmp_path / "event.json"
-    recipient.write_text("{}")
-    event.write_text('{"a": "b"}')
-    options = ("--recipient", recipient, "--event", event)
-    assert content("{{event.a}}", "preview", *options).out == "b"
+    write("event.json", '{"a": "b"}')
+    assert previewed("{{event.a}}", {}, "--event", "event.json").out == "b"
 
-    event.write_text("[]")
-    run = content("{{event.a}}", "preview", *options)
+    write("event.json", "[]")
+    run = previewed("{{event.a}}", {}, "--event", "event.json")
     assert (run.status, run.out) == (2, "")
     assert 'Event data must be an object, such as {"order_id": "A-1"}.' in run.err

@@ -35,10 +35,11 @@ def shop(cli: CommandLine) -> tuple[str, str]:
     return "--organization", "Shop"
 
 
-def test_the_result_is_printed_and_the_report_is_on_standard_error(convert):
+def test_without_a_storage_the_result_is_printed_and_the_report_is_on_standard_error(convert, file):
     run = convert(stdin=SOURCE)
 
     assert (run.status, run.out, run.err) == (0, CONVERTED, "<stdin>: 1 converted\n")
+    assert not file.exists()
 
 
 def test_a_tag_that_is_by_hand_is_reported_with_its_place(convert):
@@ -479,13 +480,6 @@ def test_the_results_are_printed_as_json(convert):
     others = dict.fromkeys(("caveat", "dropped", "by_hand", "consequence"), 0)
     assert document["tags"] == {"converted": 1, **others}
     assert document["fields"] == [{"key": "first_name", "name": "first_name", "data_type": "text"}]
-
-
-def test_no_storage_is_needed(script):
-    run = script("convert", "--from", "klaviyo", "--to", "braze", EXAMPLE)
-
-    assert run.status == FOUND
-    assert "{{${first_name} | escape | default: 'there'}}" in run.out
 
 
 def test_the_readme_shows_the_result(convert):

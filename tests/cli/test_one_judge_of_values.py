@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     DataType,
-    FieldDraft,
     InvalidInput,
     OrganizationId,
     RecipientSchema,
 )
 from recipient_fields.domain.content import parse_content
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
 
 from ..support.command_line import CommandLine, Run
+from ..support.fields import add_field
+from ..support.integrations import add_integration
 
 FIELDS: Mapping[str, DataType] = {
     "born": DataType.DATE,
@@ -42,8 +41,7 @@ NO_TIME = "There is no such date or time."
 def _fields(core: Core, acme: OrganizationId) -> None:
     for key, data_type in FIELDS.items():
         allowed = ["sports", "dance"] if key == "sport" else None
-        draft = FieldDraft(name=key, data_type=data_type, allowed_values=allowed)
-        core.fields.create_field(acme, draft)
+        add_field(core, acme, key, data_type=data_type, allowed_values=allowed)
 
 
 @pytest.fixture
@@ -96,10 +94,8 @@ def test_a_preview_warns_of_a_value_that_is_not_allowed(preview):
 
 
 def test_the_key_of_a_counterpart_means_the_same_field(core, acme, preview, check):
-    core.fields.create_field(acme, FieldDraft(name="Town", data_type=DataType.TEXT))
-    integration = core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main")
-    town = EspField(name="TOWN", data_type=DataType.TEXT)
-    core.integrations.sync_fields(acme, integration.id, [town])
+    add_field(core, acme, "Town")
+    add_integration(core, acme, "mailchimp", "Main", "TOWN")
     content = '{{recipient.town}}{{#if recipient.town_1 = "Rome"}}!{{/if}}'
     for key in ("town", "town_1"):
         assert preview(content, {key: "Rome"}).out == "Rome!"

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import OrganizationId
 
 from ..support.command_line import SCRIPT, CommandLine, Run, Script
+from ..support.fields import add_field
 from ..support.service import WITHOUT_DAC_OVERRIDE
 from ..support.waiting import TIMEOUT, eventually
 
@@ -26,9 +27,8 @@ ROWS = b"comment\n" + b"x\n" * 100_000
 
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
-    for name, allowed in (("Tier", ["gold", "silver"]), ("Comment", None)):
-        draft = FieldDraft(name=name, data_type=DataType.TEXT, allowed_values=allowed)
-        core.fields.create_field(acme, draft)
+    add_field(core, acme, "Tier", allowed_values=["gold", "silver"])
+    add_field(core, acme, "Comment")
 
 
 @pytest.fixture

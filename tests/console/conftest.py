@@ -27,8 +27,8 @@ from recipient_fields.domain import (
     RecipientField,
     Role,
 )
-from recipient_fields.domain.esp import BUILT_IN, Esp, Profiles
-from recipient_fields.domain.integrations import EspField
+from recipient_fields.domain.esp import BUILT_IN, Profiles
+from recipient_fields.domain.integrations import EspField, Integration
 from recipient_fields.entrypoints.console.app import create_console
 from recipient_fields.entrypoints.console.requests import Cookie
 from recipient_fields.entrypoints.service.selection import (
@@ -40,6 +40,7 @@ from recipient_fields.entrypoints.service.selection import (
 
 from ..http.conftest import Clock
 from ..support.administrators import cheap_hasher
+from ..support.integrations import add_integration
 from .browser import Browser, Response
 
 EMAIL = "dana@acme.example"
@@ -108,14 +109,14 @@ class Console:
         service = self.core.fields.by(Author(by))
         return service.create_field(organization_id or self.acme.id, draft)
 
+    def add_integration(self, esp: str, name: str, *fields: str | EspField) -> Integration:
+        """Create an integration of Acme, and sync fields, which are texts if they are names."""
+        return add_integration(self.core, self.acme.id, esp, name, *fields)
+
     def sync_field(self, name: str = "FNAME", label: str = "First name") -> RecipientField:
         """Create an integration of Mailchimp with one field, and return the field."""
-        integrations = self.core.integrations
-        integration = integrations.create_integration(
-            self.acme.id, esp=Esp("mailchimp"), name="Main audience"
-        )
         reported = EspField(name=name, label=label, data_type=DataType.TEXT)
-        integrations.sync_fields(self.acme.id, integration.id, [reported])
+        self.add_integration("mailchimp", "Main audience", reported)
         return self.core.fields.list_fields(self.acme.id).fields[-1]
 
 

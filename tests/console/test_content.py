@@ -62,19 +62,11 @@ def editor(console: Console, dana: Browser) -> Editor:
     return Editor(console, dana)
 
 
-def add_integration(console: Console, esp: str, name: str, *fields: EspField) -> str:
-    """Create an integration with these fields, and return the value of its option."""
-    integrations = console.core.integrations
-    integration = integrations.create_integration(console.acme.id, esp=Esp(esp), name=name)
-    integrations.sync_fields(console.acme.id, integration.id, fields)
-    return str(integration.id)
-
-
 @pytest.fixture
 def braze(console: Console) -> str:
     first_name = EspField(name="first_name", label="First name", data_type=DataType.TEXT)
     visits = EspField(name="visits", label="Visits", data_type=DataType.NUMBER)
-    return add_integration(console, "braze", "Emails", first_name, visits)
+    return str(console.add_integration("braze", "Emails", first_name, visits).id)
 
 
 def exported(page: Response, target: str = "") -> str:
@@ -381,7 +373,7 @@ def test_sample_values_outlive_content_that_can_not_be_exported(editor, dana, br
 
 
 def test_each_integration_and_each_other_esp_is_a_target(editor, console, braze):
-    add_integration(console, "braze", "Other emails")
+    console.add_integration("braze", "Other emails")
 
     page = editor.open()
 
@@ -406,12 +398,12 @@ def test_a_target_that_is_no_option_is_reported(editor, braze, target):
 
 
 def test_a_key_means_the_field_of_the_chosen_integration(editor, console):
-    tier = EspField(name="tier", label="Tier", data_type=DataType.TEXT)
-    add_integration(console, "braze", "First", tier)
+    console.add_integration("braze", "First", "tier")
     number = EspField(name="tier", label="Tier", data_type=DataType.NUMBER)
-    second = add_integration(console, "customerio", "Second", number)
+    second = console.add_integration("customerio", "Second", number)
 
-    page = editor.export("{{recipient.tier}}{{#if recipient.tier > 2}}+{{/if}}", second)
+    content = "{{recipient.tier}}{{#if recipient.tier > 2}}+{{/if}}"
+    page = editor.export(content, str(second.id))
 
     assert exported(page).startswith("{{customer.tier}}")
     assert editor.previewed(page) == "3+"
@@ -419,12 +411,10 @@ def test_a_key_means_the_field_of_the_chosen_integration(editor, console):
 
 
 def test_all_integrations_have_a_tab_each(editor, console, dana):
-    tier = EspField(name="loyalty_tier", data_type=DataType.TEXT)
-    braze = add_integration(console, "braze", "Emails", tier)
-    klaviyo = add_integration(
-        console, "klaviyo", "Shop", EspField(name="Loyalty Tier", data_type=DataType.TEXT)
-    )
-    list_id = add_integration(console, "mailchimp", "List")
+    console.add_integration("braze", "Emails", "loyalty_tier")
+    console.add_integration("klaviyo", "Shop", "Loyalty Tier")
+    console.add_integration("mailchimp", "List")
+    braze, klaviyo, list_id = "123"
 
     page = editor.export("{{recipient.loyalty_tier}}", "all")
 
@@ -443,8 +433,8 @@ def test_all_integrations_have_a_tab_each(editor, console, dana):
 
 
 def test_content_that_no_integration_can_export_is_reported_in_each_tab(editor, console):
-    add_integration(console, "braze", "Emails")
-    add_integration(console, "klaviyo", "Shop")
+    console.add_integration("braze", "Emails")
+    console.add_integration("klaviyo", "Shop")
 
     page = editor.export("{{recipient.tier}}", "all")
 
@@ -571,7 +561,7 @@ def test_a_sample_value_has_a_maximum_length(editor, braze):
 
 def test_long_content_is_exported_for_few_integrations_at_once(editor, console):
     for number in range(5):
-        add_integration(console, "braze", f"Emails {number}")
+        console.add_integration("braze", f"Emails {number}")
     assert editor.export("x" * 200_000, "all").status == 200
     page = editor.export("x" * 250_000, "all")
     assert page.status == 422

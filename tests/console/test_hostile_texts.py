@@ -17,7 +17,6 @@ from recipient_fields.domain import (
     IntegrationId,
     InvalidAdministrator,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
 from ..support.administrators import administrators_of
@@ -100,9 +99,7 @@ def report(name: str, text: str) -> bytes:
 
 @each_text
 def test_the_results_of_forms_show_texts(console, dana, text):
-    created = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("hubspot"), name=text
-    )
+    created = console.add_integration("hubspot", text)
     integration = f"{console.settings}/integrations/{created.id}"
     key = dana.submit(dana.get(f"{console.settings}/api-keys/new"), {"name": text[:100]})
     pages = [key]

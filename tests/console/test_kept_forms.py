@@ -8,7 +8,6 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.domain import Role
-from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
 from ..support.administrators import administrators_of
@@ -107,9 +106,7 @@ ENTRIES = {
 @pytest.mark.parametrize("kind", ENTRIES)
 def test_every_form_with_inputs_is_continued(console, dana, kind):
     field = console.add_field(name="Shop")
-    integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
-    )
+    integration = console.add_integration("mailchimp", "Main audience")
     ids = {"field": field.id, "integration": integration.id}
     entry = ENTRIES[kind]
     page = dana.get(f"/console/o/{console.acme.id}{entry.path}".format(**ids))
@@ -299,9 +296,7 @@ def test_the_file_of_a_list_has_to_be_chosen_again(console, dana, size):
 
 
 def test_a_sync_from_a_file_leads_back_to_the_integration(console, dana):
-    integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
-    )
+    integration = console.add_integration("mailchimp", "Main audience")
     page = dana.get(f"{console.settings}/integrations/{integration.id}")
     end_session(console, dana, "expired")
 

@@ -8,7 +8,6 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.domain import StorageUnavailable
-from recipient_fields.domain.esp import Esp
 from recipient_fields.testing.examples import grant
 
 from ..support.administrators import administrators_of
@@ -78,9 +77,7 @@ def test_a_rejected_form_shows_its_errors_again_and_works_after_the_correction(c
 
 
 def test_a_rejected_report_is_explained_again_and_can_be_replaced(console, dana):
-    created = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
-    )
+    created = console.add_integration("mailchimp", "Main audience")
     page = dana.get(f"{console.settings}/integrations/{created.id}")
 
     def sync(report: bytes) -> Response:
@@ -112,9 +109,7 @@ def test_a_form_whose_effect_is_unknown_has_no_second_effect(console, dana, monk
 
 def test_a_second_click_on_delete_leads_to_the_list(console, dana):
     field = console.add_field(name="City")
-    integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("braze"), name="List"
-    )
+    integration = console.add_integration("braze", "List")
     alex = grant(administrators_of(console.core), console.acme.id, "alex@acme.example")
     console.invite(INVITED)
     (invited,) = console.core.administrators.list_invitations(console.acme.id)

@@ -108,6 +108,14 @@ class ApiResponse:
         return sorted(f"{detail['pointer']}: {detail['code']}" for detail in self.error["details"])
 
     @property
+    def places(self) -> list[str]:
+        """The details of a 422 for content as `line:column code`."""
+        assert self.status_and_code == (422, "validation_failed")
+        details = self.error["details"]
+        assert {detail["pointer"] for detail in details} == {"/content"}
+        return [f"{each['line']}:{each['column']} {each['code']}" for each in details]
+
+    @property
     def messages(self) -> list[str]:
         """The messages of the error and of its details."""
         details = self.error.get("details", [])

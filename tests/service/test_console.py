@@ -20,7 +20,7 @@ from recipient_fields.application.accounts.administrators import MAX_ATTEMPTS_PE
 from recipient_fields.domain import OrganizationId
 
 from ..console.browser import ORIGIN, URLENCODED, Response
-from ..support.command_line import Script
+from ..support.command_line import CommandLine
 from ..support.network import http_status
 from ..support.service import FIELDS, Service
 from ..support.waiting import eventually
@@ -199,7 +199,7 @@ class TestAddresses:
     ) -> None:
         serve = ("serve", option, "--listen", address, "--admin-listen", self.NOWHERE)
 
-        assert Script("memory:")(*serve).failure() == (
+        assert CommandLine("memory:")(*serve).failure() == (
             "The console needs its address in a browser, unless the service listens on a loopback"
             " address. Set --console-url or RECIPIENT_FIELDS_CONSOLE_URL, for example to"
             " https://fields.example.com."
@@ -208,7 +208,7 @@ class TestAddresses:
     def test_a_console_with_a_url_can_listen_on_every_address(self) -> None:
         serve = ("serve", "--console", "--listen", self.NOWHERE, "--console-url", ORIGIN)
 
-        assert self.NOWHERE in Script("memory:")(*serve).failure()
+        assert self.NOWHERE in CommandLine("memory:")(*serve).failure()
 
     @pytest.mark.parametrize("address", ["127.0.0.2:0", "[::1]:0", "localhost:0"])
     def test_a_console_for_its_own_machine_requires_no_url(

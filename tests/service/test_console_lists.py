@@ -10,11 +10,12 @@ import psutil
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import DataType, OrganizationId
 from recipient_fields.entrypoints.console import MAX_FILE_SIZE
 
 from ..console.browser import Response
 from ..support.command_line import Script
+from ..support.fields import add_field
 from .conftest import Start
 from .console import RecordingBrowser, browse, invite, logged_secrets, set_password
 from .test_console import peak_memory
@@ -51,14 +52,10 @@ def test_a_list_of_10_mib_has_the_report_and_the_rejects_of_the_command(
     script: Script,
     tmp_path: Path,
 ) -> None:
-    for name, data_type, allowed in (
-        ("Tier", DataType.TEXT, ["gold", "silver"]),
-        ("Points", DataType.NUMBER, None),
-        ("Since", DataType.DATE, None),
-        ("Comment", DataType.TEXT, None),
-    ):
-        draft = FieldDraft(name=name, data_type=data_type, allowed_values=allowed)
-        core.fields.create_field(acme, draft)
+    add_field(core, acme, "Tier", allowed_values=["gold", "silver"])
+    add_field(core, acme, "Points", data_type=DataType.NUMBER)
+    add_field(core, acme, "Since", data_type=DataType.DATE)
+    add_field(core, acme, "Comment")
     content = list_of_10_mib()
     path, rejects = tmp_path / "list.csv", tmp_path / "bad.csv"
     path.write_bytes(content)

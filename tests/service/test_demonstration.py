@@ -15,7 +15,7 @@ import pytest
 
 from recipient_fields.domain import PlainKey
 
-from ..support.command_line import Script
+from ..support.command_line import CommandLine, Script
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import TIMEOUT
 from .conftest import Start, new_file
@@ -251,8 +251,9 @@ def test_a_reset_of_an_empty_storage_is_a_first_start(start: Start) -> None:
     assert len(service.client(printed_key(service)).fields()) == 8
 
 
-def test_reset_requires_a_demonstration(script: Script) -> None:
-    assert script("serve", "--reset").usage_error() == "--reset requires --demo."
+def test_reset_requires_a_demonstration() -> None:
+    error = CommandLine("memory:")("serve", "--reset").usage_error()
+    assert error == "--reset requires --demo."
 
 
 def test_demonstration_and_address_can_be_set_in_the_environment(start: Start) -> None:

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft
 from recipient_fields.entrypoints.http.resource import MAX_BODY_SIZE
 
+from ..support.fields import add_field
 from ..support.network import http_status
 from ..support.service import FIELDS, Client, Response, require_statuses
 from ..support.waiting import TIMEOUT, eventually
@@ -73,8 +73,7 @@ def add_large_organization(core: Core) -> str:
     organization = core.administration.create_organization("Large").id
     values = tuple(f"{n:0>250}" for n in range(250))
     for number in range(64):
-        draft = FieldDraft(name=f"F {number}", data_type=DataType.TEXT, allowed_values=values)
-        core.fields.create_field(organization, draft)
+        add_field(core, organization, f"F {number}", allowed_values=values)
     return core.administration.issue_key(organization, name="T").plain.reveal()
 
 

@@ -14,8 +14,9 @@ import pytest
 from attrs import frozen
 
 from recipient_fields.application import Core
-from recipient_fields.domain import Access, DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import Access, OrganizationId
 
+from ..support.fields import add_field
 from ..support.service import FIELDS, Client, Response, Service
 from ..support.waiting import eventually
 from .conftest import Start
@@ -43,9 +44,8 @@ def story(start: Start, core: Core, request: pytest.FixtureRequest) -> Story:
     large, other = (core.administration.create_organization(n).id for n in ("Large", "Other"))
     values = tuple(f"{number:0>250}" for number in range(250))
     for number in range(50):
-        draft = FieldDraft(name=f"F {number}", data_type=DataType.TEXT, allowed_values=values)
-        core.fields.create_field(large, draft)
-    core.fields.create_field(other, FieldDraft(name="City", data_type=DataType.TEXT))
+        add_field(core, large, f"F {number}", allowed_values=values)
+    add_field(core, other, "City")
     service = start(*getattr(request, "param", ()))
     return Story(
         service,

@@ -26,9 +26,10 @@ from attrs import frozen
 
 from recipient_fields.adapters.postgres import migrate
 from recipient_fields.application import Core
-from recipient_fields.domain import Access, DataType, FieldChanges, FieldDraft, OrganizationId
+from recipient_fields.domain import Access, FieldChanges, OrganizationId
 from recipient_fields.entrypoints.service.selection import open_core
 
+from ..support.fields import add_field
 from ..support.network import http_status
 from ..support.postgres import PostgresServer, new_database
 from ..support.service import FIELDS, Client, Service
@@ -148,8 +149,7 @@ def attacker(core: Core) -> OrganizationId:
     values = tuple(f"{n:0>250}" for n in range(255))
     for number in range(120):
         name = f"Field {number}"
-        draft = FieldDraft(name=name, data_type=DataType.TEXT, allowed_values=values)
-        field = core.fields.create_field(organization, draft)
+        field = add_field(core, organization, name, allowed_values=values)
         for insertable in (False, True):
             core.fields.update_field(organization, field.id, FieldChanges(insertable=insertable))
     return organization
@@ -160,9 +160,7 @@ def neighbour(core: Core) -> OrganizationId:
     """Create an organization with ten small fields."""
     organization = core.administration.create_organization("Neighbour").id
     for number in range(10):
-        core.fields.create_field(
-            organization, FieldDraft(name=f"Field {number}", data_type=DataType.TEXT)
-        )
+        add_field(core, organization, f"Field {number}")
     return organization
 
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ..support.command_line import Script
-from ..support.service import FIELDS, Service
+from ..support.command_line import CommandLine
+from ..support.service import FIELDS
 from ..support.waiting import TIMEOUT
 from .conftest import Start
 from .load import send_at_rate
@@ -44,20 +44,9 @@ def test_a_rolling_restart_under_load_fails_no_request(
     assert figures.slowest("200") < 2.5
 
 
-def test_a_shared_address_can_not_be_used_without_reuse_port(start: Start, script: Script) -> None:
-    service = start("--reuse-port")
-    address = urlsplit(service.url).netloc
+def test_a_shared_address_can_not_be_used_without_reuse_port(start: Start) -> None:
+    address = urlsplit(start("--reuse-port").url).netloc
 
-    message = script("serve", "--listen", address).failure()
+    message = CommandLine("memory:")("serve", "--listen", address).failure()
 
     assert message.startswith(f"Can't listen on {address}: Address already in use. ")
-
-
-def test_an_address_that_is_not_shared_can_not_be_used_with_reuse_port(
-    service: Service, script: Script
-) -> None:
-    address = urlsplit(service.url).netloc
-
-    message = script("serve", "--reuse-port", "--listen", address).failure()
-
-    assert message.startswith(f"Can't listen on {address}: Address already in use.")

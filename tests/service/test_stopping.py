@@ -178,15 +178,6 @@ def test_the_port_is_free_at_once(start: Start) -> None:
     assert start(RECIPIENT_FIELDS_LISTEN=address).url == service.url
 
 
-def test_a_port_in_use_is_reported_on_one_line(service: Service, script: Script) -> None:
-    address = urlsplit(service.url).netloc
-
-    message = script("serve", "--listen", address).failure()
-
-    assert message.startswith(f"Can't listen on {address}: Address already in use. ")
-    assert service.anonymous("GET", "/healthz").status == 200
-
-
 def test_a_client_that_resets_the_connection_causes_no_message(service: Service, key: str) -> None:
     host = urlsplit(service.url)
     for request in (

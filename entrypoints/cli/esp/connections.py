@@ -26,10 +26,9 @@ from ..accounts.audit_log import audit_log_option
 from ..commands import Command, CommandGroup
 from ..options import Option, confirm, flag, is_at_terminal, option, setting_option, yes_option
 from ..output import note, print_line, print_table
-from ..targets import open_existing, open_for_organization, organization_option
-from ..typed_options import IDENTIFIER
+from ..targets import open_existing, open_for_organization
+from .options import integration_options
 
-_integration_id = click.argument("integration_id", type=IDENTIFIER)
 _set_option: Option = option(
     "--set",
     "entered",
@@ -40,8 +39,7 @@ _set_option: Option = option(
 
 
 @click.command(cls=Command, changes_storage=True, params=[setting_option("esp_hosts")])
-@_integration_id
-@organization_option
+@integration_options
 @_set_option
 @flag("--from-environment", text="Store the values of the variables that `esp list` shows.")
 @yes_option
@@ -78,8 +76,7 @@ def connect(
 
 
 @click.command(cls=Command, params=[setting_option("esp_hosts")])
-@_integration_id
-@organization_option
+@integration_options
 def test(integration_id: int, organization: str, esp_hosts: tuple[str, ...]) -> None:
     """Test the stored credentials of an integration, and print the name of the account."""
     with open_for_organization(organization, esp_hosts=esp_hosts) as (core, chosen):
@@ -92,8 +89,7 @@ def test(integration_id: int, organization: str, esp_hosts: tuple[str, ...]) -> 
 
 
 @click.command(cls=Command, changes_storage=True)
-@_integration_id
-@organization_option
+@integration_options
 @yes_option
 def disconnect(integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete the stored credentials of an integration. Its fields stay."""
@@ -106,8 +102,7 @@ def disconnect(integration_id: int, organization: str, *, yes: bool) -> None:
 
 
 @click.command(cls=Command, changes_storage=True)
-@_integration_id
-@organization_option
+@integration_options
 @option(
     "--every",
     "interval",

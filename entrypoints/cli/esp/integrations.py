@@ -57,10 +57,11 @@ from ..output import (
 )
 from ..repository.breaks import ContentGuard, content_options
 from ..targets import open_for_organization, organization_option
-from ..typed_options import IDENTIFIER, esp_option
+from ..typed_options import esp_option
 from ..violations import name_of, parse_json_file, reporting_violations
 from .connections import connection_commands, open_connected_source
 from .names import match, names
+from .options import integration_options
 
 _REPORT = '{"fields": [{"name": "FNAME", "data_type": "text"}]}'
 
@@ -99,8 +100,7 @@ def list_(organization: str) -> None:
 
 
 @integrations.command(changes_storage=True)
-@click.argument("integration_id", type=IDENTIFIER)
-@organization_option
+@integration_options
 @option("--name", required=True, help="Its new name.")
 @json_option
 def rename(integration_id: int, organization: str, name: str) -> None:
@@ -113,8 +113,7 @@ def rename(integration_id: int, organization: str, name: str) -> None:
 
 
 @integrations.command(changes_storage=True)
-@click.argument("integration_id", type=IDENTIFIER)
-@organization_option
+@integration_options
 @yes_option
 def delete(integration_id: int, organization: str, *, yes: bool) -> None:
     """Delete an integration and the fields that it synced."""
@@ -129,8 +128,7 @@ def delete(integration_id: int, organization: str, *, yes: bool) -> None:
 @integrations.command(
     changes_storage=True, params=[setting_option("catalog_size"), setting_option("esp_hosts")]
 )
-@click.argument("integration_id", type=IDENTIFIER)
-@organization_option
+@integration_options
 @option(
     "--from",
     "report",
@@ -208,8 +206,7 @@ def sync(
 
 
 @integrations.command(changes_storage=True, params=[setting_option("catalog_size")])
-@click.argument("integration_id", type=IDENTIFIER)
-@organization_option
+@integration_options
 @json_option
 def restore(integration_id: int, organization: str, catalog_size: int) -> None:
     """Restore the fields that the last sync with removals has removed.

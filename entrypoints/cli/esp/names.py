@@ -17,9 +17,9 @@ from ..commands import Command
 from ..fields.codes import must_be_created, name_cells, note_advice
 from ..options import Parsed, flag, json_option, repeatable
 from ..output import is_json, note, print_json, print_rows, print_table
-from ..targets import open_for_organization, organization_option
-from ..typed_options import IDENTIFIER
+from ..targets import open_for_organization
 from ..violations import reporting_violations
+from .options import integration_options
 
 
 def _parse_assignment(text: str) -> tuple[str, str]:
@@ -33,8 +33,7 @@ _ASSIGNMENT = Parsed("key=name", _parse_assignment)
 
 
 @click.command(cls=Command, changes_storage=True)
-@click.argument("integration_id", type=IDENTIFIER)
-@organization_option
+@integration_options
 @repeatable(
     "--set", "assignments", type=_ASSIGNMENT, text="Set the name of the field with this key."
 )
@@ -115,8 +114,7 @@ def _print(profile: Profile, codes: Sequence[FieldCode]) -> None:
 
 
 @click.command(cls=Command, changes_storage=True)
-@click.argument("integration_id", type=IDENTIFIER)
-@organization_option
+@integration_options
 @flag(
     "--accept-exact",
     text="Set the names of all fields with the same name, and of all standard fields.",

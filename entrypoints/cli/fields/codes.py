@@ -22,13 +22,17 @@ from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import json_option
 from ..output import is_json, note, print_bytes, print_json, print_line, print_table
-from ..targets import open_for_organization, open_target, organization_option, target_options
+from ..targets import (
+    field_options,
+    open_for_organization,
+    open_target,
+    target_options,
+)
 from ..violations import setting_command
 
 
 @click.command(cls=Command)
-@click.argument("id_or_key")
-@organization_option
+@field_options
 @json_option
 def show(id_or_key: str, organization: str) -> None:
     """Show all members of a field, and its codes at each integration."""
@@ -44,8 +48,7 @@ def show(id_or_key: str, organization: str) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("id_or_key")
-@organization_option
+@field_options
 @json_option
 def codes(id_or_key: str, organization: str) -> None:
     """Show what a field is called at each integration, and its codes there.

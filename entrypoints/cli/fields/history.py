@@ -29,7 +29,7 @@ from ..accounts.audit_log import audit_log_option
 from ..commands import CommandGroup
 from ..options import Option, confirm, json_option, option, yes_option
 from ..output import is_json, note, one_line, print_json, print_line, print_rows
-from ..targets import open_for_organization, organization_option
+from ..targets import field_options, open_for_organization, organization_option
 from ..typed_options import DURATION, OneOf
 
 _limit_option: Option = option(
@@ -92,8 +92,7 @@ def list_(
 
 
 @history.command()
-@click.argument("id_or_key")
-@organization_option
+@field_options
 @_before_option
 @_limit_option
 @json_option

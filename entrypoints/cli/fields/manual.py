@@ -45,7 +45,7 @@ from ..options import (
 )
 from ..output import note, print_or_note
 from ..repository.breaks import ContentGuard, content_options
-from ..targets import open_for_organization, organization_option
+from ..targets import field_options, open_for_organization, organization_option
 from ..typed_options import IDENTIFIER, VALUE_LIST, data_type_option
 
 T = TypeVar("T")
@@ -117,8 +117,7 @@ def create(
 
 
 @click.command(cls=Command, changes_storage=True, params=[setting_option("catalog_size")])
-@click.argument("id_or_key")
-@organization_option
+@field_options
 @option("--name", help="The field's display name.")
 @option(
     "--allowed-values", type=VALUE_LIST, default=UNCHANGED, show_default=False, help=_ALLOWED_VALUES
@@ -164,8 +163,7 @@ def update(
 
 
 @click.command(cls=Command, changes_storage=True)
-@click.argument("id_or_key")
-@organization_option
+@field_options
 @content_options
 @yes_option
 def delete(

@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 
 from .. import invitation_url, link_url
 from ..forms import NO_ERRORS, FormError, FormErrors
-from ..pages import Flash, Page
+from ..pages import ChangingPage, Flash, Page
 from ..requests import author, own_origin, visit
 from ..submitted_forms import claimed_form
 
@@ -56,10 +56,8 @@ class AdministratorList(Page):
 
 
 @frozen
-class AdministratorInvitation(Page):
+class AdministratorInvitation(ChangingPage):
     """`/console/o/{organization_id}/settings/administrators/new`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
@@ -85,10 +83,8 @@ class AdministratorInvitation(Page):
 
 
 @frozen
-class InvitationRenewal(Page):
+class InvitationRenewal(ChangingPage):
     """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/link`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Show the confirmation, which contains the email address."""
@@ -105,10 +101,8 @@ class InvitationRenewal(Page):
         _send_invited(self, req, resp, invited)
 
 
-class InvitationWithdrawal(Page):
+class InvitationWithdrawal(ChangingPage):
     """`/console/o/{organization_id}/settings/administrators/invitations/{invitation_id}/withdraw`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, invitation_id: InvitationId) -> None:
         """Show the confirmation, which contains the email address."""
@@ -125,10 +119,8 @@ class InvitationWithdrawal(Page):
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
-class RoleChange(Page):
+class RoleChange(ChangingPage):
     """`/console/o/{organization_id}/settings/administrators/{administrator_id}/role`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the form."""
@@ -153,10 +145,8 @@ class RoleChange(Page):
 
 
 @frozen
-class PasswordReset(Page):
+class PasswordReset(ChangingPage):
     """`/console/o/{organization_id}/settings/administrators/{administrator_id}/reset`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""
@@ -176,10 +166,8 @@ class PasswordReset(Page):
         _send_list(self, req, resp, reset)
 
 
-class AdministratorRevocation(Page):
+class AdministratorRevocation(ChangingPage):
     """`/console/o/{organization_id}/settings/administrators/{administrator_id}/revoke`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, administrator_id: AdministratorId) -> None:
         """Show the confirmation, which contains the email address."""

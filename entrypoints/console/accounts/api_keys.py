@@ -25,7 +25,7 @@ from recipient_fields.domain import (
 )
 
 from ..forms import NO_ERRORS, Form, FormErrors
-from ..pages import Flash, Page
+from ..pages import ChangingPage, Flash, Page
 from ..requests import author, visit
 from ..submitted_forms import claimed_form
 
@@ -69,10 +69,8 @@ class ApiKeyList(Page):
         _send_list(self, req, resp, issues_keys=self.issues_keys)
 
 
-class ApiKeyCreation(Page):
+class ApiKeyCreation(ChangingPage):
     """`/console/o/{organization_id}/settings/api-keys/new`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form."""
@@ -118,10 +116,8 @@ class ApiKeyCreation(Page):
         )
 
 
-class ApiKeyRotation(Page):
+class ApiKeyRotation(ChangingPage):
     """`/console/o/{organization_id}/settings/api-keys/{key_id}/rotate`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Show the form for the grace period of the old key."""
@@ -154,11 +150,10 @@ class ApiKeyRotation(Page):
 
 
 @frozen
-class ApiKeyRevocation(Page):
+class ApiKeyRevocation(ChangingPage):
     """`/console/o/{organization_id}/settings/api-keys/{key_id}/revoke`."""
 
     issues_keys: bool
-    changes = True
 
     def on_get(self, req: Request, resp: Response, key_id: ApiKeyId) -> None:
         """Show the confirmation, which contains the name of the key."""

@@ -26,7 +26,7 @@ from recipient_fields.domain.integrations import (
 )
 
 from ..forms import NO_ERRORS, FormErrors
-from ..pages import Flash, Page
+from ..pages import ChangingPage, Flash
 from ..requests import author, visit
 from ..submitted_forms import claimed_form
 from .integrations import NO_SOURCE
@@ -65,12 +65,10 @@ class _Shown:
 
 
 @frozen
-class IntegrationConnection(Page):
+class IntegrationConnection(ChangingPage):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/connect`."""
 
     attempts: Attempts = Factory(Attempts)
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form."""

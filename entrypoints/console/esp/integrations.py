@@ -62,7 +62,7 @@ from recipient_fields.domain.text import normalize_nfc
 from .. import SHOWN_FIELDS
 from ..fields.changes import Difference, differences
 from ..forms import NO_ERRORS, Form, FormError, FormErrors, field_ids
-from ..pages import Flash, Page
+from ..pages import ChangingPage, Flash, Page
 from ..requests import author, own_path, visit
 from ..submitted_forms import claimed_form
 
@@ -200,10 +200,8 @@ class IntegrationList(_IntegrationPage):
         self.send_list(req, resp)
 
 
-class IntegrationCreation(Page):
+class IntegrationCreation(ChangingPage):
     """`/console/o/{organization_id}/settings/integrations/new`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show the form, with the inputs of an ended session if there are some."""
@@ -266,10 +264,8 @@ class IntegrationMatching(_IntegrationPage):
         self.pages.redirect(req, resp, self.form_path(req), flash)
 
 
-class IntegrationRenaming(Page):
+class IntegrationRenaming(ChangingPage):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/edit`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
         """Show the form with the name of the integration."""
@@ -296,10 +292,8 @@ class IntegrationRenaming(Page):
         self.pages.redirect(req, resp, visit(req).path(_LIST), flash)
 
 
-class IntegrationDeletion(Page):
+class IntegrationDeletion(ChangingPage):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/delete`."""
-
-    changes = True
 
     def on_get(
         self, req: Request, resp: Response, integration_id: IntegrationId, *, changed: bool = False

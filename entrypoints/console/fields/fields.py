@@ -42,7 +42,7 @@ from recipient_fields.domain import (
 from recipient_fields.domain.esp import CodeWarning
 from recipient_fields.domain.integrations import EspNames, Integration
 
-from ..pages import Flash, Page
+from ..pages import ChangingPage, Flash, Page
 from ..requests import Visit, author, visit
 from ..submitted_forms import claimed_form
 from .changes import changes_of
@@ -169,10 +169,8 @@ class FieldView(Page):
         ]
 
 
-class FieldDeletion(Page):
+class FieldDeletion(ChangingPage):
     """`/console/o/{organization_id}/fields/{field_id}/delete`."""
-
-    changes = True
 
     def on_get(
         self, req: Request, resp: Response, field_id: FieldId, *, has_changed: bool = False

@@ -32,7 +32,7 @@ from recipient_fields.domain import (
 )
 
 from ..forms import Form, FormError, FormErrors
-from ..pages import Flash, Page
+from ..pages import ChangingPage, Flash, Page
 from ..requests import author, visit
 from ..submitted_forms import claimed_form
 
@@ -88,10 +88,8 @@ class FieldErrors(FormErrors):
         return any(each.anchor.startswith("allowed_value") for each in self.errors)
 
 
-class FieldCreation(Page):
+class FieldCreation(ChangingPage):
     """`/console/o/{organization_id}/fields/new`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response) -> None:
         """Show an empty form."""
@@ -127,10 +125,8 @@ class FieldCreation(Page):
         )
 
 
-class FieldEditing(Page):
+class FieldEditing(ChangingPage):
     """`/console/o/{organization_id}/fields/{field_id}/edit`."""
-
-    changes = True
 
     def on_get(self, req: Request, resp: Response, field_id: FieldId) -> None:
         """Show a form with the stored field."""

@@ -200,9 +200,8 @@ def _read_cursor(
             raise _foreign_cursor()
         limit, value, field_id = members
         kind = str if query.sort.value_type is str else int
-        if [type(part) for part in members] != [int, kind, int]:
-            raise _damaged_cursor()
-        if not (1 <= limit <= MAX_PAGE_SIZE and field_id >= 1):
+        has_types = [type(part) for part in members] == [int, kind, int]
+        if not (has_types and 1 <= limit <= MAX_PAGE_SIZE and field_id >= 1):
             raise _damaged_cursor()
         if query.sort.value_type is datetime:
             value = from_epoch_milliseconds(value)

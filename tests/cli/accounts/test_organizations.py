@@ -8,11 +8,11 @@ import click
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, OrganizationId, RecipientField
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, Integration
+from recipient_fields.domain import OrganizationId, RecipientField
+from recipient_fields.domain.integrations import Integration
 
 from ...support.command_line import CommandLine
+from ...support.integrations import add_integration
 
 
 def test_create_prints_the_organization_with_its_id(cli):
@@ -70,10 +70,7 @@ def full(core: Core, acme: OrganizationId, manual: RecipientField) -> Integratio
     """Add two keys and an integration with a field to Acme, which has a manual field."""
     for name in ("Backend", "CI"):
         core.administration.issue_key(acme, name=name)
-    integration = core.integrations.create_integration(acme, esp=Esp("braze"), name="Main list")
-    fields = [EspField(name="first_name", data_type=DataType.TEXT)]
-    core.integrations.sync_fields(acme, integration.id, fields)
-    return integration
+    return add_integration(core, acme, "braze", "Main list", "first_name")
 
 
 DESCRIBED = "organization 1, Acme, with 2 fields, 2 API keys, 1 integration and 0 administrators"

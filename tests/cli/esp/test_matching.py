@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, OrganizationId
-from recipient_fields.domain.esp import Esp
+from recipient_fields.domain import DataType, OrganizationId
 from recipient_fields.domain.integrations import EspField, Integration
 
 from ...support.command_line import CommandLine, Run
+from ...support.fields import add_field
+from ...support.integrations import add_integration
 
 CREATION = (
     "Add the custom attribute birth_place in the dashboard, or set it for a user: POST"
@@ -29,25 +30,18 @@ TABLE = [
 @pytest.fixture
 def braze(core: Core, acme: OrganizationId) -> Integration:
     """Create six fields, and an integration that has synced four of others."""
-    for name, data_type, values in (
-        ("Birth place", DataType.TEXT, None),
-        ("First name", DataType.TEXT, None),
-        ("Loyalty tier", DataType.TEXT, None),
-        ("Points", DataType.NUMBER, None),
-        ("Size", DataType.TEXT, ("S", "M", "L")),
-        ("Visits", DataType.NUMBER, None),
-    ):
-        draft = FieldDraft(name=name, data_type=data_type, allowed_values=values)
-        core.fields.create_field(acme, draft)
-    created = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
-    reported = [
+    for name in ("Birth place", "First name", "Loyalty tier"):
+        add_field(core, acme, name)
+    add_field(core, acme, "Points", data_type=DataType.NUMBER)
+    add_field(core, acme, "Size", allowed_values=("S", "M", "L"))
+    add_field(core, acme, "Visits", data_type=DataType.NUMBER)
+    return add_integration(
+        *(core, acme, "braze", "App"),
         EspField(name="visits", data_type=DataType.NUMBER),
-        EspField(name="LoyaltyTier", data_type=DataType.TEXT),
+        "LoyaltyTier",
         EspField(name="Points total", label="Points", data_type=DataType.TEXT),
         EspField(name="SHOE_KIND", data_type=DataType.TEXT, allowed_values=("L", "M", "S")),
-    ]
-    core.integrations.sync_fields(acme, created.id, reported)
-    return created
+    )
 
 
 @pytest.fixture

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain import FieldKey, OrganizationId
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, Integration, SetName
+from recipient_fields.domain.integrations import Integration, SetName
 
-from ...support.command_line import CommandLine, Run
+from ...support.command_line import Run
+from ...support.fields import add_field
+from ...support.integrations import add_integration, sync_fields
+from ..stories import Commands
 
 NO_NAME = (
     "Mailchimp has no safe form for the name LOYALTY_TIER. A Mailchimp tag is 1 to 10 capital"
@@ -25,22 +28,13 @@ NO_NAME = (
 def audience(core: Core, acme: OrganizationId) -> Integration:
     """Create an integration of Mailchimp, and two fields of which one has no name there."""
     for name in ("Shop", "Loyalty tier"):
-        core.fields.create_field(acme, FieldDraft(name=name, data_type=DataType.TEXT))
+        add_field(core, acme, name)
     return core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
 
 
 @pytest.fixture
-def names(cli: CommandLine, acme: OrganizationId, audience: Integration):
-    def run(*arguments: str | Path, integration: int = audience.id, **settings: str) -> Run:
-        organization = ("--organization", acme)
-        return cli("integrations", "names", integration, *organization, *arguments, **settings)
-
-    return run
-
-
-def sync(core: Core, integration: Integration, *names: str) -> None:
-    fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-    core.integrations.sync_fields(integration.organization_id, integration.id, fields)
+def names(commands: Commands, audience: Integration) -> Callable[..., Run]:
+    return lambda options="", integration=1: commands(f"integrations names {integration} {options}")
 
 
 def insertion_code(core: Core, acme: OrganizationId, integration: Integration) -> str | None:
@@ -56,24 +50,21 @@ def test_names_are_listed_by_key_with_the_reason_for_which_there_is_none(names):
     ]
 
 
-def test_the_command_that_sets_a_free_name_follows_the_reason(names, cli, acme, tmp_path):
+def test_the_command_that_sets_a_free_name_follows_the_reason(names, commands, write):
     command = "To set one: `integrations names 1 --set loyalty_tier=LOYALTY_TI`."
     assert names().err == f"loyalty_tier has no name at integration 1. {command}\n"
-    assert command in cli("fields", "codes", "loyalty_tier", "--organization", acme).err
-    target = ("--organization", acme, "--integration", 1)
-    email = tmp_path / "email.html"
-    email.write_text("{{recipient.loyalty_tier}}{{#if recipient.loyalty_tier is set}}A{{/if}}")
-    assert cli("content", "export", *target, email).err.count(command) == 2
-    compiled = cli("conditions", "compile", *target, "--then", "A", "loyalty_tier is set")
-    assert (compiled.status, command in compiled.err) == (3, True)
+    assert command in commands("fields codes loyalty_tier").err
+    write("a.html", "{{recipient.loyalty_tier}}{{#if recipient.loyalty_tier is set}}A{{/if}}")
+    assert commands("content export --integration 1 a.html").err.count(command) == 2
+    condition = "conditions compile --integration 1 --then A 'loyalty_tier is set'"
+    assert (commands(condition).status, command in commands(condition).err) == (3, True)
 
 
 def test_the_commands_that_set_free_names_can_be_executed_together(names, core, acme):
-    core.fields.create_field(acme, FieldDraft(name="Loyalty title", data_type=DataType.TEXT))
+    add_field(core, acme, "Loyalty title")
     commands = [line.partition("--set ")[2].rstrip("`.") for line in names().err.splitlines()]
     assert commands == ["loyalty_tier=LOYALTY_TI", "loyalty_title=LOYALTY_2"]
-    options = [option for each in commands for option in ("--set", each)]
-    assert names(*options).table() == [
+    assert names("".join(f" --set {each}" for each in commands)).table() == [
         "KEY            ESP NAME    FROM         STATE    REASON",
         "loyalty_tier   LOYALTY_TI  integration  unknown  -",
         "loyalty_title  LOYALTY_2   integration  unknown  -",
@@ -81,7 +72,7 @@ def test_the_commands_that_set_free_names_can_be_executed_together(names, core, 
 
 
 def test_the_same_name_for_two_fields_blames_the_command(names):
-    run = names("--set", "loyalty_tier=SHOP", "--set", "shop=SHOP")
+    run = names("--set loyalty_tier=SHOP --set shop=SHOP")
     assert run.err.splitlines() == [
         "/loyalty_tier: The field shop would get this name, too. Set different names.",
         "/shop: The field loyalty_tier would get this name, too. Set different names.",
@@ -89,53 +80,44 @@ def test_the_same_name_for_two_fields_blames_the_command(names):
     ]
 
 
-def test_a_similar_name_that_the_last_sync_found_is_offered(cli, core, acme, tmp_path):
-    core.fields.create_field(acme, FieldDraft(name="Shoe size", data_type=DataType.TEXT))
-    hubspot = core.integrations.create_integration(acme, esp=Esp("hubspot"), name="CRM")
-    sync(core, hubspot, "shoesize", "hatsize")
-    command = "To set one: `integrations names 1 --set shoe_size=shoesize`."
-    state = "The field shoe_size is shoe_size at HubSpot (the last sync did not find it, but"
-    target = ("--organization", acme)
-    listed = cli("integrations", "names", hubspot.id, *target)
-    assert listed.err == f"{state} shoesize). {command}\n"
-    codes = cli("fields", "codes", "shoe_size", *target)
-    assert f"{state} shoesize). {command}\n" in codes.err
-    assert "To create it" not in codes.err
-    email = tmp_path / "email.txt"
-    email.write_text("{{recipient.shoe_size}}")
-    for options in ((), ("--allow-mistakes",)):
-        exported = cli("content", "export", *target, "--integration", 1, *options, email)
+def test_a_similar_name_that_the_last_sync_found_is_offered(commands, core, acme, write):
+    add_field(core, acme, "Shoe size")
+    add_integration(core, acme, "hubspot", "CRM", "shoesize", "hatsize")
+    set_name = "integrations names 1 --set shoe_size=shoesize"
+    command = f"To set one: `{set_name}`."
+    state = (
+        "The field shoe_size is shoe_size at HubSpot (the last sync did not find it, but shoesize)."
+    )
+    assert commands("integrations names 1").err == f"{state} {command}\n"
+    codes = commands("fields codes shoe_size").err
+    assert f"{state} {command}\n" in codes
+    assert "To create it" not in codes
+    write("email.txt", "{{recipient.shoe_size}}")
+    advice = "If shoesize is this field, set its name at integration 1."
+    for options in ("", "--allow-mistakes"):
+        exported = commands(f"content export --integration 1 {options} email.txt")
         mistake, proposal, *_ = exported.err.splitlines()
         assert mistake == (
-            f"Mistake: Line 1, column 1: {state} shoesize). If shoesize is this field, set its"
-            " name at integration 1. Otherwise, create this field there, and sync the integration."
+            f"Mistake: Line 1, column 1: {state} {advice} Otherwise, create this field there, and"
+            " sync the integration."
         )
         assert proposal == f"    {command}"
-    compiled = cli(
-        "conditions", "compile", *target, "--integration", 1, "--then", "A", "shoe_size is set"
-    )
-    assert "If shoesize is this field, set its name at integration 1." in compiled.err
-    _, _, option = command.rstrip("`.").partition("--set ")
-    assert cli("integrations", "names", 1, *target, "--set", option).table()[1:] == [
-        "shoe_size  shoesize  integration  found  -"
-    ]
+    condition = "conditions compile --integration 1 --then A 'shoe_size is set'"
+    assert advice in commands(condition).err
+    assert commands(set_name).table()[1:] == ["shoe_size  shoesize  integration  found  -"]
 
 
-def test_a_proposed_name_is_quoted_for_the_shell(cli, core, acme):
-    core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
-    braze = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
-    sync(core, braze, "Shop-Size;", "ShopSize $x")
+def test_a_proposed_name_is_quoted_for_the_shell(commands, core, acme):
+    add_field(core, acme, "Shop size")
+    braze = add_integration(core, acme, "braze", "App", "Shop-Size;", "ShopSize $x")
     core.integrations.set_names(acme, braze.id, {"shop_size": SetName("SHOP_SIZE_X")})
-    listed = cli("integrations", "names", braze.id, "--organization", acme)
-    assert "--set 'shop_size=ShopSize $x'`" in listed.err
+    assert "--set 'shop_size=ShopSize $x'`" in commands("integrations names 1").err
 
 
-def test_names_that_differ_only_in_case_are_ambiguous(cli, core, acme, tmp_path):
-    core.fields.create_field(acme, FieldDraft(name="Shop size", data_type=DataType.TEXT))
-    klaviyo = core.integrations.create_integration(acme, esp=Esp("klaviyo"), name="Store")
-    sync(core, klaviyo, "shop size", "Shop Size")
-    target = ("--organization", acme)
-    listed = cli("integrations", "names", klaviyo.id, *target)
+def test_names_that_differ_only_in_case_are_ambiguous(commands, core, acme, write):
+    add_field(core, acme, "Shop size")
+    add_integration(core, acme, "klaviyo", "Store", "shop size", "Shop Size")
+    listed = commands("integrations names 1")
     assert listed.table()[1:] == ["shop_size  Shop Size  sync  ambiguous  -"]
     state = (
         "The field shop_size is Shop Size at Klaviyo (the last sync found it: shop_size_1, and also"
@@ -143,17 +125,16 @@ def test_names_that_differ_only_in_case_are_ambiguous(cli, core, acme, tmp_path)
     )
     command = "integrations names 1 --set shop_size=NAME"
     assert listed.err == f"{state} To choose one: `{command}`.\n"
-    email = tmp_path / "email.txt"
-    email.write_text("{{recipient.shop_size}}{{recipient.shop_size_1_2}}")
-    exported = cli("content", "export", *target, "--integration", 1, "--surface", "text", email)
+    write("email.txt", "{{recipient.shop_size}}{{recipient.shop_size_1_2}}")
+    exported = commands("content export --integration 1 --surface text email.txt")
     advice = "Set the name of the one that you mean at integration 1."
     assert f"Caveat: Line 1, column 1: {state} {advice}\n" in exported.err
     assert exported.err.count("column 24") == 0
 
 
 def test_names_are_set_and_removed_together(names, core, acme, audience):
-    names("--set", "shop=STORE").messages()
-    changed = names("--set", "loyalty_tier=TIER", "--unset", "shop")
+    names("--set shop=STORE").messages()
+    changed = names("--set loyalty_tier=TIER --unset shop")
     assert changed.table() == [
         "KEY           ESP NAME  FROM         STATE    REASON",
         "loyalty_tier  TIER      integration  unknown  -",
@@ -165,14 +146,14 @@ def test_names_are_set_and_removed_together(names, core, acme, audience):
 
 
 def test_only_names_that_were_set_count_as_removed(names):
-    names("--set", "shop=STORE").messages()
-    again = names("--unset", "shop", "--unset", "loyalty_tier").messages()
+    names("--set shop=STORE").messages()
+    again = names("--unset shop --unset loyalty_tier").messages()
     assert "Names at integration 1, Main list: 0 set, 1 removed." in again
-    assert "0 set, 0 removed." in names("--unset", "shop").messages()
+    assert "0 set, 0 removed." in names("--unset shop").messages()
 
 
 def test_either_all_names_are_set_or_none(names, core, acme, audience):
-    run = names("--set", "shop=STORE", "--set", "loyaltytier=TIER", "--unset", "city")
+    run = names("--set shop=STORE --set loyaltytier=TIER --unset city")
     assert (run.status, run.out) == (1, "")
     assert run.err.splitlines() == [
         "/loyaltytier: The organization has no field with this key. Did you mean loyalty_tier?",
@@ -183,21 +164,18 @@ def test_either_all_names_are_set_or_none(names, core, acme, audience):
 
 
 def test_violations_can_be_a_json_document(names):
-    run = names("--set", "loyalty_tier=SHOP", "--set", "shop=SHOP", "--json")
+    run = names("--set loyalty_tier=SHOP --set shop=SHOP --json")
     assert run.status == 1
-    assert [each["pointer"] for each in json.loads(run.out)["violations"]] == [
-        "/loyalty_tier",
-        "/shop",
-    ]
+    pointers = [each["pointer"] for each in json.loads(run.out)["violations"]]
+    assert pointers == ["/loyalty_tier", "/shop"]
 
 
 def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, core, acme):
-    app = core.integrations.create_integration(acme, esp=Esp("braze"), name="App")
-    sync(core, app, "Shop", "Visits")
+    app = add_integration(core, acme, "braze", "App", "Shop", "Visits")
     assert [line.split()[0] for line in names().table()[1:]] == ["loyalty_tier", "shop", "visits"]
-    names("--set", "shop_2=STORE2").messages()
+    names("--set shop_2=STORE2").messages()
     assert "shop_2" in names().out
-    listed = names("--json", integration=app.id).document()["names"]
+    listed = names("--json", app.id).document()["names"]
     assert [each["key"] for each in listed] == ["loyalty_tier", "shop"]
     assert listed[1] == {
         "key": "shop",
@@ -210,8 +188,8 @@ def test_synced_fields_are_listed_only_if_no_other_field_stands_for_them(names, 
 
 
 def test_a_missing_name_shows_how_to_create_the_field(names, core, audience):
-    sync(core, audience, "SHOP")
-    names("--set", "loyalty_tier=TIER").messages()
+    sync_fields(core, audience, "SHOP")
+    names("--set loyalty_tier=TIER").messages()
     assert names().messages() == (
         "One name is missing at Mailchimp. If the account calls the field differently, use --set."
         " Otherwise: Add a merge field with the tag NAME to the audience:"
@@ -221,33 +199,31 @@ def test_a_missing_name_shows_how_to_create_the_field(names, core, audience):
 
 def test_a_name_can_be_that_of_a_custom_field(names, core, acme):
     klaviyo = core.integrations.create_integration(acme, esp=Esp("klaviyo"), name="Shop")
-    names("--set", "shop=City", "--custom", integration=klaviyo.id).messages()
+    names("--set shop=City --custom", klaviyo.id).messages()
     assert insertion_code(core, acme, klaviyo) == "{{ person|lookup:'City' }}"
-    names("--set", "shop=City", integration=klaviyo.id).messages()
+    names("--set shop=City", klaviyo.id).messages()
     assert insertion_code(core, acme, klaviyo) == "{{ person.City }}"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "shop"), "use KEY=NAME, for example loyalty_tier=TIER."),
-        (("--set", "=SHOP"), "use KEY=NAME, for example loyalty_tier=TIER."),
-        (("--set", "shop=A", "--unset", "shop"), "Use only one --set or --unset for shop."),
-        (("--set", "shop=A", "--set", "shop=B"), "Use only one --set or --unset for shop."),
-        (("--unset", "shop", "--custom"), "--custom requires --set."),
+        ("--set shop", "use KEY=NAME, for example loyalty_tier=TIER."),
+        ("--set =SHOP", "use KEY=NAME, for example loyalty_tier=TIER."),
+        ("--set shop=A --unset shop", "Use only one --set or --unset for shop."),
+        ("--set shop=A --set shop=B", "Use only one --set or --unset for shop."),
+        ("--unset shop --custom", "--custom requires --set."),
     ],
 )
 def test_contradictory_arguments_are_a_usage_error(names, arguments, message):
-    assert message in names(*arguments).usage_error()
+    assert message in names(arguments).usage_error()
 
 
-def test_the_audit_log_has_each_change_with_its_author(cli, acme, names, tmp_path):
-    log = tmp_path / "audit.log"
-    changes = ("--set", "shop=STORE", "--set", "loyalty_tier=TIER")
-    command = ("names", 1, "--organization", acme)
-    cli("integrations", "--audit-log", log, *command, *changes).messages()
-    cli("integrations", "--audit-log", log, *command, "--unset", "shop").messages()
-    records = [json.loads(line) for line in log.read_text().splitlines()]
+def test_the_audit_log_has_each_change_with_its_author(cli, audience, folder):
+    command = "integrations --audit-log audit.log names 1 --organization 1"
+    for options in ("--set shop=STORE --set loyalty_tier=TIER", "--unset shop"):
+        cli(*f"{command} {options}".split()).messages()
+    records = [json.loads(line) for line in (folder / "audit.log").read_text().splitlines()]
     assert [(each["event"].split(":")[0], each["by"], each["name"]) for each in records] == [
         ("Name of shop at integration 1 set", "operator", "STORE"),
         ("Name of loyalty_tier at integration 1 set", "operator", "TIER"),

@@ -10,17 +10,17 @@ import pytest
 
 from recipient_fields.application import OPERATOR_AUTHOR
 from recipient_fields.domain import (
-    DataType,
     FieldDraft,
     FieldId,
     HistoryQuery,
     RecordedOperation,
 )
 from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, Integration
+from recipient_fields.domain.integrations import Integration
 
 from ...adapters.esp.accounts import BREVO, SECRET
 from ...support.http_server import ReceivedRequest, Reply, stub_server
+from ...support.integrations import add_integration
 from ..stories import Commands
 
 FIELDS = 50
@@ -180,10 +180,8 @@ def test_a_catalog_that_changes_before_the_confirmation_needs_another_one(
 
 
 def test_the_esp_is_asked_once_for_the_fields_that_are_confirmed(commands):
-    integrations, acme = commands.core.integrations, commands.organization
-    brevo = integrations.create_integration(acme, esp=Esp("brevo"), name="Newsletter")
-    old = EspField(name="OLD", data_type=DataType.TEXT)
-    integrations.sync_fields(acme, brevo.id, [old])
+    acme = commands.organization
+    brevo = add_integration(commands.core, acme, "brevo", "Newsletter", "OLD")
     requests = []
 
     def handle(request: ReceivedRequest) -> Reply:

@@ -9,9 +9,11 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.application.content.code_documents import render_codes
-from recipient_fields.domain import DataType, FieldDraft, FieldKey, OrganizationId
+from recipient_fields.domain import FieldKey, OrganizationId
 from recipient_fields.domain.esp import BUILT_IN, Esp
-from recipient_fields.domain.integrations import EspField
+
+from ...support.fields import add_field
+from ...support.integrations import add_integration
 
 ACME = ("--organization", 1)
 
@@ -19,11 +21,9 @@ ACME = ("--organization", 1)
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     """Create a field that Braze has by another name, and that Mailchimp lacks."""
-    core.fields.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
-    for esp, name in ((Esp("braze"), "Shop"), (Esp("mailchimp"), "FNAME")):
-        integration = core.integrations.create_integration(acme, esp=esp, name=f"My {esp}")
-        field = EspField(name=name, data_type=DataType.TEXT)
-        core.integrations.sync_fields(acme, integration.id, [field])
+    add_field(core, acme, "Shop")
+    add_integration(core, acme, "braze", "My braze", "Shop")
+    add_integration(core, acme, "mailchimp", "My mailchimp", "FNAME")
 
 
 def test_the_codes_at_each_integration_precede_those_at_other_esps(cli):

@@ -9,14 +9,12 @@ import pytest
 
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    DataType,
     Denied,
     Operation,
     decide,
 )
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
 
+from ...support.integrations import add_integration
 from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..stories import rendered
 
@@ -152,10 +150,8 @@ def test_the_key_of_a_synced_field_is_reported_with_its_esp_names_if_it_still_ex
     commands, monkeypatch
 ):
     core, acme = commands.core, commands.organization
-    emails = core.integrations.create_integration(acme, esp=Esp("braze"), name="Emails")
-    core.integrations.create_integration(acme, esp=Esp("sfmc"), name="Journeys")
-    tier = EspField(name="Tier", data_type=DataType.TEXT)
-    core.integrations.sync_fields(acme, emails.id, [tier])
+    add_integration(core, acme, "braze", "Emails", "Tier")
+    add_integration(core, acme, "sfmc", "Journeys")
     create = "fields create --name N --key tier --data-type text"
 
     assert commands(create).failure().endswith("Its names there: Tier at Emails, tier at Journeys.")

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import ADMINISTRATOR, Author, DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import ADMINISTRATOR, OrganizationId
 from recipient_fields.domain.esp import Esp
 
 from ...support.command_line import CommandLine, Run
+from ...support.fields import add_field
 
 CHANGES = 3
 DOCUMENT = """\
@@ -47,8 +48,7 @@ REPEATED = "The document already has this integration. Add the names to it."
 @pytest.fixture(autouse=True)
 def _main_list(core: Core, acme: OrganizationId) -> None:
     """Create a manual field, and the integration of the document."""
-    manual = core.fields.by(Author(ADMINISTRATOR))
-    manual.create_field(acme, FieldDraft(name="Shop", data_type=DataType.TEXT))
+    add_field(core, acme, "Shop", ADMINISTRATOR)
     core.integrations.create_integration(acme, esp=Esp("mailchimp"), name="Main list")
 
 

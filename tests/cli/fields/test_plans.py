@@ -13,8 +13,6 @@ from recipient_fields.application import Core
 from recipient_fields.domain import (
     API,
     Denied,
-    FieldDraft,
-    FieldKey,
     HistoryQuery,
     Operation,
     OrganizationId,
@@ -24,6 +22,7 @@ from recipient_fields.domain import (
 from recipient_fields.entrypoints.cli.fields import plans
 
 from ...support.command_line import NOT_CONFIRMED, Run
+from ...support.fields import add_field
 
 CHANGES = 3
 NOT_DELETED = "Not in the document: 1 API-managed field. To delete them, add --prune.\n"
@@ -73,11 +72,6 @@ def apply(run: Callable[..., Run], acme: OrganizationId) -> Callable[..., Run]:
 def defined(core: Core, acme: OrganizationId) -> Callable[[], dict[str, RecipientField]]:
     """Return the fields of the organization by key."""
     return lambda: {field.key: field for field in core.fields.list_fields(acme).fields}
-
-
-def create(core: Core, organization: OrganizationId, key: str, data_type: str = "text") -> None:
-    draft = FieldDraft(name=key, key=FieldKey(key), data_type=data_type)
-    core.fields.create_field(organization, draft)
 
 
 def many(count: int) -> str:
@@ -141,7 +135,7 @@ def test_a_file_of_4_mib_that_takes_long_to_parse_is_rejected(
 
 def test_an_exported_document_has_no_changes(run, core, acme, plan, apply, document, tmp_path):
     apply(document)
-    create(core, acme, "born", "date")
+    add_field(core, acme, "born", data_type="date")
     exported = run(acme, "fields", "export")
     assert exported.table() == [
         "fields:",
@@ -170,7 +164,7 @@ def test_two_storages_with_the_same_fields_export_the_same_bytes(
 ):
     other = core.administration.create_organization("Globex").id
     for key in ("shoe_size", "loyalty_tier"):
-        create(core, other, key)
+        add_field(core, other, key)
     apply(document)
     applied = run(other, "apply", document, "--yes", "--replace", "shoe_size")
     assert (
@@ -183,7 +177,7 @@ def test_two_storages_with_the_same_fields_export_the_same_bytes(
 
 def test_plan_shows_changed_members_and_other_fields(plan, apply, core, acme, document):
     apply(document)
-    create(core, acme, "old")
+    add_field(core, acme, "old")
     document.write_text(
         DOCUMENT.replace("[gold, silver]", "[gold]\n    insertable: false").replace("Shoe", "Foot")
     )
@@ -200,7 +194,7 @@ def test_plan_shows_changed_members_and_other_fields(plan, apply, core, acme, do
 
 
 def test_apply_says_what_it_does_not_delete(apply, core, acme, document):
-    create(core, acme, "old")
+    add_field(core, acme, "old")
     assert apply(document).err == f"{NOT_DELETED}Applied 2 changes.\n"
     assert apply(document).err == NOT_DELETED
 
@@ -208,7 +202,7 @@ def test_apply_says_what_it_does_not_delete(apply, core, acme, document):
 def test_prune_deletes_the_fields_that_are_not_in_the_document(
     plan, apply, core, acme, document, defined, manual
 ):
-    create(core, acme, "old")
+    add_field(core, acme, "old")
     pruned = apply(document, "--prune").table()
     assert pruned[-1] == "Plan: 2 to create, 0 to change, 1 to delete, 0 unchanged."
     assert "- delete old" in pruned
@@ -216,7 +210,7 @@ def test_prune_deletes_the_fields_that_are_not_in_the_document(
 
 
 def test_another_data_type_requires_an_option(plan, apply, core, acme, document, defined):
-    create(core, acme, "shoe_size")
+    add_field(core, acme, "shoe_size")
     refused = plan(document, "--json")
     assert refused.status == 1
     assert [step["action"] for step in json.loads(refused.out)["plan"]["steps"]] == [
@@ -310,7 +304,7 @@ def test_a_plan_of_another_organization_is_rejected(run, core, plan, document, t
 def test_a_change_during_the_prompt_is_a_conflict(
     apply, core, acme, document, defined, monkeypatch
 ):
-    monkeypatch.setattr(plans, "confirm", lambda _question: create(core, acme, "new"))
+    monkeypatch.setattr(plans, "confirm", lambda _question: add_field(core, acme, "new"))
     run = apply(document, yes=False)
     assert (run.status, run.err) == (1, f"Error: {CONFLICT}\n")
     assert defined().keys() == {"new"}

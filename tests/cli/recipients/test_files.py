@@ -16,11 +16,11 @@ from recipient_fields.application import Core
 from recipient_fields.application.wording import counted
 from recipient_fields.domain import (
     DataType,
-    FieldDraft,
     OrganizationId,
 )
 
 from ...support.command_line import CommandLine, Run
+from ...support.fields import add_field
 from ...support.waiting import TIMEOUT
 
 INVALID = 3
@@ -31,14 +31,10 @@ DATES = "If the dates have another format, use --date-format D.M.YYYY.\n"
 
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
-    for name, data_type, allowed in (
-        ("Tier", DataType.TEXT, ["gold", "silver"]),
-        ("Shoe size", DataType.NUMBER, None),
-        ("Born", DataType.DATE, None),
-        ("Comment", DataType.TEXT, None),
-    ):
-        draft = FieldDraft(name=name, data_type=data_type, allowed_values=allowed)
-        core.fields.create_field(acme, draft)
+    add_field(core, acme, "Tier", allowed_values=["gold", "silver"])
+    add_field(core, acme, "Shoe size", data_type=DataType.NUMBER)
+    add_field(core, acme, "Born", data_type=DataType.DATE)
+    add_field(core, acme, "Comment")
 
 
 @pytest.fixture
@@ -132,7 +128,7 @@ def test_decimal_commas_are_rejected_with_a_hint_or_accepted(check):
 
 
 def test_dates_and_booleans_can_be_written_as_in_europe(check, core, acme):
-    core.fields.create_field(acme, FieldDraft(name="VIP", data_type=DataType.BOOLEAN))
+    add_field(core, acme, "VIP", data_type=DataType.BOOLEAN)
     content = "shoe_size;born;vip\n42,5;31.1.1990;Ja\n43;1.2.1991;nein\n"
     words = ("--true", "ja", "--false", "nein")
     checked = check(content, "--decimal", ",", "--date-format", "D.M.YYYY", *words)

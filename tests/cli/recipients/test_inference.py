@@ -9,11 +9,12 @@ import pytest
 
 from recipient_fields.domain import (
     DataType,
-    FieldDraft,
 )
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...support.command_line import CommandLine, Run
+from ...support.fields import add_field
+from ...support.integrations import add_integration
 
 SPREADSHEET = """\
 Kunden-Nr.;Vorname;PLZ;"Umsatz
@@ -118,8 +119,8 @@ def test_the_fields_of_json_lines_are_proposed(infer):
 
 
 def test_columns_that_are_fields_already_are_left_out(run, core, acme, tmp_path):
-    core.fields.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT))
-    core.fields.create_field(acme, FieldDraft(name="Shoe size", data_type=DataType.NUMBER))
+    add_field(core, acme, "Tier")
+    add_field(core, acme, "Shoe size", data_type=DataType.NUMBER)
     (tmp_path / "list.csv").write_text("tier,Shoe size,Age\ngold,42,30\n")
     inferred = run(acme, "recipients", "infer", tmp_path / "list.csv", "--json")
     assert list(inferred.document()["fields"]) == ["age"]
@@ -127,9 +128,8 @@ def test_columns_that_are_fields_already_are_left_out(run, core, acme, tmp_path)
 
 
 def test_columns_with_the_names_of_an_integration_are_left_out(run, core, acme, tmp_path):
-    shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
-    report = [EspField(name="TIER", data_type=DataType.TEXT, label="Tier of the shop")]
-    core.integrations.sync_fields(acme, shop.id, report)
+    tier = EspField(name="TIER", data_type=DataType.TEXT, label="Tier of the shop")
+    shop = add_integration(core, acme, "mailchimp", "Shop", tier)
     path = tmp_path / "list.csv"
     path.write_text("TIER,Age\ngold,30\n")
     inferred = run(acme, "recipients", "infer", path, "--integration", shop.id, "--json")
@@ -144,7 +144,7 @@ def test_the_names_of_an_integration_require_an_organization(infer):
 
 
 def test_columns_with_names_that_were_set_are_left_out(cli, core, acme, tmp_path):
-    core.fields.create_field(acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT))
+    add_field(core, acme, "Loyalty tier")
     shop = core.integrations.create_integration(acme, esp="mailchimp", name="Shop")
     core.integrations.set_names(acme, shop.id, {"loyalty_tier": SetName("TIER")})
     path = tmp_path / "list.csv"

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import DataType, OrganizationId
 
 from ...openapi.test_clients import TYPESCRIPT
+from ...support.fields import add_field
 from ...support.node import NODE, install_packages
 from ...support.node import run as run_program
 
@@ -31,12 +32,8 @@ Recipient = TypedDict(
 
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
-    for name, data_type, allowed in (
-        ("Tier", DataType.TEXT, ["gold", "silver"]),
-        ("Shoe size", DataType.NUMBER, None),
-    ):
-        draft = FieldDraft(name=name, data_type=data_type, allowed_values=allowed)
-        core.fields.create_field(acme, draft)
+    add_field(core, acme, "Tier", allowed_values=["gold", "silver"])
+    add_field(core, acme, "Shoe size", data_type=DataType.NUMBER)
 
 
 def test_the_schema_is_printed(run, acme):

@@ -10,17 +10,14 @@ from recipient_fields.adapters.client import RecipientFieldsClient
 from recipient_fields.application import Core
 from recipient_fields.domain import (
     ADMINISTRATOR,
-    Author,
-    DataType,
-    FieldDraft,
     FieldKey,
-    IntegrationId,
     OrganizationId,
 )
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, RefusedField, SetName
+from recipient_fields.domain.integrations import RefusedField, SetName
 
 from ...adapters.client.live_server import Keyring, application, live_server
+from ...support.fields import add_field
+from ...support.integrations import add_integration
 
 KLAVIYO, MAILCHIMP = 1, 2
 PATHS = ["/api/v1/recipient_fields?limit=1", "/api/v1/recipient_fields", "/api/v1/integrations"]
@@ -38,20 +35,15 @@ COUNTERPART = "loyalty_tier,loyalty_tier_1\ngold,gold\n"
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     """Create definitions with counterparts at Klaviyo, and set their names at Mailchimp."""
-    manual = core.fields.by(Author(ADMINISTRATOR))
-    core.fields.create_field(acme, FieldDraft(name="Loyalty tier", data_type=DataType.TEXT))
-    manual.create_field(acme, FieldDraft(name="Preferred shop", data_type=DataType.TEXT))
-    core.fields.create_field(acme, FieldDraft(name="Old", data_type=DataType.TEXT))
-    for esp in (Esp("klaviyo"), Esp("mailchimp")):
-        core.integrations.create_integration(acme, esp=esp, name=esp)
-    names = ("Loyalty Tier", "Preferred shop", "City")
-    report = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-    refused = RefusedField("Size", "It has no type.")
-    core.integrations.sync_fields(acme, IntegrationId(KLAVIYO), [*report, refused])
-    set_names = {"loyalty_tier": "TIER", "preferred_shop": "STORE", "old": "AGE"}
-    core.integrations.set_names(
-        acme, IntegrationId(MAILCHIMP), {key: SetName(name) for key, name in set_names.items()}
-    )
+    add_field(core, acme, "Loyalty tier")
+    add_field(core, acme, "Preferred shop", ADMINISTRATOR)
+    add_field(core, acme, "Old")
+    fields = ("Loyalty Tier", "Preferred shop", "City", RefusedField("Size", "It has no type."))
+    add_integration(core, acme, "klaviyo", "klaviyo", *fields)
+    mailchimp = add_integration(core, acme, "mailchimp", "mailchimp")
+    names = {"loyalty_tier": "TIER", "preferred_shop": "STORE", "old": "AGE"}
+    set_names = {key: SetName(name) for key, name in names.items()}
+    core.integrations.set_names(acme, mailchimp.id, set_names)
     core.fields.delete_field(acme, FieldKey("old"))
 
 

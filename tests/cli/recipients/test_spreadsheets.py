@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from recipient_fields.application import Core
-from recipient_fields.domain import DataType, FieldDraft, OrganizationId
+from recipient_fields.domain import DataType, OrganizationId
 
 from ...support.command_line import CommandLine, Run
+from ...support.fields import add_field
 
 FIELDS = {
     "born": DataType.DATE,
@@ -32,11 +33,8 @@ NOT_NFC = (
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     for key, data_type in FIELDS.items():
-        core.fields.create_field(acme, FieldDraft(name=key, key=key, data_type=data_type))
-    cities = FieldDraft(
-        name="Home", key="home", data_type=DataType.TEXT, allowed_values=[COMPOSED, "Basel"]
-    )
-    core.fields.create_field(acme, cities)
+        add_field(core, acme, key, data_type=data_type)
+    add_field(core, acme, "Home", allowed_values=[COMPOSED, "Basel"])
 
 
 @pytest.fixture

@@ -9,11 +9,7 @@ import pytest
 
 from recipient_fields.application import Core
 from recipient_fields.domain import (
-    API,
-    AllowedValues,
-    Author,
     DataType,
-    FieldDraft,
     IntegrationId,
     OrganizationId,
 )
@@ -21,6 +17,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, SetName
 
 from ...support.command_line import CommandLine, Run
+from ...support.fields import add_field
 
 BRAZE = IntegrationId(1)
 TIER = "{name: Tier, data_type: text, allowed_values: [gold, silver]}"
@@ -30,10 +27,8 @@ VISITS = "{name: Visits, data_type: number}"
 @pytest.fixture(autouse=True)
 def _fields(core: Core, acme: OrganizationId) -> None:
     braze = core.integrations.create_integration(acme, esp=Esp("braze"), name="Emails")
-    api = core.fields.by(Author(API))
-    levels = AllowedValues(DataType.TEXT, ["gold", "silver"])
-    api.create_field(acme, FieldDraft(name="Tier", data_type=DataType.TEXT, allowed_values=levels))
-    api.create_field(acme, FieldDraft(name="Visits", data_type=DataType.NUMBER))
+    add_field(core, acme, "Tier", allowed_values=["gold", "silver"])
+    add_field(core, acme, "Visits", data_type=DataType.NUMBER)
     core.integrations.set_names(acme, braze.id, {"tier": SetName("level")})
 
 

@@ -33,11 +33,15 @@ INVALID = [
         "use the address without a path, for example https://fields.example.com.",
     ),
     ("log-level", "loud", "use debug, info, warning or error."),
+    ("log-format", "loud", "use auto, json or text."),
     ("reuse-port", "perhaps", "use `true` or `false`."),
-    (
-        "trusted-proxies",
-        "proxy.example",
-        "use networks separated by commas, for example 10.0.0.0/8,192.0.2.7,2001:db8::/32.",
+    *(
+        (
+            "trusted-proxies",
+            networks,
+            "use networks separated by commas, for example 10.0.0.0/8,192.0.2.7,2001:db8::/32.",
+        )
+        for networks in ("proxy.example", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.0/8;::1")
     ),
     ("esp-organizations", "Acme", "use ids of organizations separated by commas, for example 1,7."),
     ("esp-organizations", "1,0", "use ids of organizations separated by commas, for example 1,7."),

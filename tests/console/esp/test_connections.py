@@ -48,9 +48,7 @@ def console(clock: Clock, braze: Braze) -> Iterator[Console]:
 
 @pytest.fixture
 def main(console: Console) -> Integration:
-    return console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("braze"), name="Main"
-    )
+    return console.add_integration("braze", "Main")
 
 
 @pytest.fixture
@@ -154,9 +152,7 @@ def test_the_name_of_the_account_says_whether_it_is_another_one(console, dana, b
         return StubResponse.json({"attributes": [each]})
 
     braze.reply = respond
-    brevo = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("brevo"), name="Brevo"
-    )
+    brevo = console.add_integration("brevo", "Brevo")
     path = f"{console.settings}/integrations/{brevo.id}"
     values = {"api_key": "brevo-key-1", "url": braze.url}
     tested = dana.submit_form(dana.get(f"{path}/connect"), "/connect", values, press=TEST)
@@ -211,9 +207,7 @@ def test_a_disconnection_deletes_the_credentials_and_is_audited(
 
 def test_without_a_key_the_page_says_what_to_ask_the_operator(clock):
     console = open_console(clock)
-    created = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("braze"), name="Main"
-    )
+    created = console.add_integration("braze", "Main")
     page = console.signed_in().get(f"{console.settings}/integrations/{created.id}/connect")
     assert "Ask the operator of this service to set RECIPIENT_FIELDS_SECRETS_KEY" in page.text
     console.core.storage.close()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, Integration, SetName
+from recipient_fields.domain.integrations import Integration, SetName
 
 from ..browser import Browser, Response
 from ..conftest import Console
@@ -17,11 +15,7 @@ def braze(console: Console) -> Integration:
     """Return an integration of Braze that has synced two fields, and add four fields."""
     for key in ("tier", "first_name", "shop_size", "points"):
         console.add_field(key=key, name=key.replace("_", " ").capitalize())
-    integrations = console.core.integrations
-    created = integrations.create_integration(console.acme.id, esp=Esp("braze"), name="App")
-    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("tier", "ShopSize")]
-    integrations.sync_fields(console.acme.id, created.id, reported)
-    return created
+    return console.add_integration("braze", "App", "tier", "ShopSize")
 
 
 @pytest.fixture

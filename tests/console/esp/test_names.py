@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField, Integration, SetName
 
 from ..browser import Browser, Response
@@ -15,13 +14,8 @@ from ..conftest import Console
 @pytest.fixture
 def audience(console: Console) -> Integration:
     """Return an integration of Mailchimp that has synced one field."""
-    integrations = console.core.integrations
-    created = integrations.create_integration(
-        console.acme.id, esp=Esp("mailchimp"), name="Audience"
-    )
-    fields = [EspField(name="FNAME", label="First name", data_type=DataType.TEXT)]
-    integrations.sync_fields(console.acme.id, created.id, fields)
-    return created
+    first_name = EspField(name="FNAME", label="First name", data_type=DataType.TEXT)
+    return console.add_integration("mailchimp", "Audience", first_name)
 
 
 @pytest.fixture
@@ -68,11 +62,8 @@ def test_a_field_without_a_name_links_to_the_form_with_a_free_name(console, dana
 
 
 def test_a_similar_name_that_the_last_sync_found_is_offered(console, dana):
-    integrations = console.core.integrations
     field = console.add_field(key="shoe_size", name="Shoe size")
-    hubspot = integrations.create_integration(console.acme.id, esp=Esp("hubspot"), name="CRM")
-    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("shoesize", "city")]
-    integrations.sync_fields(console.acme.id, hubspot.id, reported)
+    hubspot = console.add_integration("hubspot", "CRM", "shoesize", "city")
     path = f"{console.settings}/integrations/{hubspot.id}/names"
     content = dana.get(f"/console/o/{console.acme.id}/content")
     inputs = {"content": "{{recipient.shoe_size}}", "target": str(hubspot.id)}
@@ -94,11 +85,8 @@ def test_a_similar_name_that_the_last_sync_found_is_offered(console, dana):
 
 
 def test_a_choice_between_names_is_ambiguous(console, dana):
-    integrations = console.core.integrations
     console.add_field(key="shop_size", name="Shop size")
-    klaviyo = integrations.create_integration(console.acme.id, esp=Esp("klaviyo"), name="Store")
-    reported = [EspField(name=name, data_type=DataType.TEXT) for name in ("shop size", "Shop Size")]
-    integrations.sync_fields(console.acme.id, klaviyo.id, reported)
+    klaviyo = console.add_integration("klaviyo", "Store", "shop size", "Shop Size")
     page = dana.get(f"{console.settings}/integrations/{klaviyo.id}/names")
     assert "shop_size Shop SizeThe last sync found shop size Ambiguous" in page.text
 
@@ -136,9 +124,7 @@ def test_a_wrong_name_is_reported_at_its_input(console, dana, path, audience, ke
 
 def test_a_custom_field_can_have_the_name_of_a_standard_field(console, dana):
     field = console.add_field(key="nickname")
-    emails = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("braze"), name="Emails"
-    )
+    emails = console.add_integration("braze", "Emails")
     path = f"{console.settings}/integrations/{emails.id}/names"
 
     page = dana.follow(submit(dana, dana.get(path), "nickname", "first_name", custom="yes"))

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from recipient_fields.domain import DataType, FieldDraft, HistoryQuery, RecordedOperation
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, Integration
+from recipient_fields.domain.integrations import Integration
 
 from ..browser import Browser, Response
 from ..conftest import EMAIL, Console
@@ -20,14 +19,10 @@ SYNC, DRY_RUN = ("action", "sync"), ("action", "dry-run")
 @pytest.fixture
 def main(console: Console) -> Integration:
     """Create an integration with 50 fields."""
-    integrations = console.core.integrations
-    created = integrations.create_integration(
-        console.acme.id, esp=Esp("mailchimp"), name="Main  audience"
-    )
-    reported = [EspField(name=f"F{n}", data_type=DataType.TEXT) for n in range(FIELDS)]
-    integrations.sync_fields(console.acme.id, created.id, reported)
+    names = (f"F{number}" for number in range(FIELDS))
+    created = console.add_integration("mailchimp", "Main  audience", *names)
     console.clock.advance(minutes=1)
-    return integrations.get_integration(console.acme.id, created.id)
+    return console.core.integrations.get_integration(console.acme.id, created.id)
 
 
 @pytest.fixture

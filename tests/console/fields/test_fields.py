@@ -13,22 +13,13 @@ from recipient_fields.domain import (
     decide,
 )
 from recipient_fields.domain.conditions import check_condition, format_condition, parse_condition
-from recipient_fields.domain.esp import BUILT_IN, Esp
-from recipient_fields.domain.integrations import EspField, Integration, SetName
+from recipient_fields.domain.esp import BUILT_IN
+from recipient_fields.domain.integrations import SetName
 from recipient_fields.entrypoints.console.fields.codes import example_conditions
 from recipient_fields.entrypoints.console.fields.fields import PAGE_SIZE
 
 from ..browser import Response
 from ..conftest import Console
-
-
-def add_integration(console: Console, esp: Esp, name: str, *fields: str) -> Integration:
-    """Create an integration, and sync these text fields."""
-    integrations = console.core.integrations
-    integration = integrations.create_integration(console.acme.id, esp=esp, name=name)
-    reported = [EspField(name=each, data_type=DataType.TEXT) for each in fields]
-    integrations.sync_fields(console.acme.id, integration.id, reported)
-    return integration
 
 
 def names(page: Response, console: Console) -> list[str]:
@@ -210,7 +201,7 @@ def test_a_read_only_field_says_why_and_where_it_is_changed(console, dana, sourc
 
 def test_a_field_begins_with_what_content_calls_it_and_with_its_states(console, dana):
     field = console.add_field(key="tier", allowed_values=["gold", "silver"])
-    add_integration(console, Esp("braze"), "Emails", "other")
+    console.add_integration("braze", "Emails", "other")
 
     page = dana.get(f"{console.fields}/{field.id}")
 
@@ -227,9 +218,9 @@ def test_a_field_begins_with_what_content_calls_it_and_with_its_states(console, 
 
 def test_a_field_has_its_code_for_each_integration_and_each_other_esp(console, dana):
     field = console.add_field(key="loyalty_tier")
-    emails = add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
-    add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
-    audience = add_integration(console, Esp("mailchimp"), "Audience", "FNAME")
+    emails = console.add_integration("braze", "Emails", "loyalty_tier")
+    console.add_integration("klaviyo", "Shop", "Loyalty Tier")
+    audience = console.add_integration("mailchimp", "Audience", "FNAME")
 
     page = dana.get(f"{console.fields}/{field.id}")
 
@@ -264,7 +255,7 @@ def test_a_field_has_its_code_for_each_integration_and_each_other_esp(console, d
 
 def test_a_counterpart_names_its_definition(console, dana):
     field = console.add_field(key="loyalty_tier", name="Loyalty tier")
-    add_integration(console, Esp("braze"), "Emails", "loyalty_tier")
+    console.add_integration("braze", "Emails", "loyalty_tier")
     counterpart = console.core.fields.list_fields(console.acme.id).fields[-1]
 
     page = dana.get(f"{console.fields}/{counterpart.id}")
@@ -275,8 +266,8 @@ def test_a_counterpart_names_its_definition(console, dana):
 
 def test_the_list_folds_counterparts_below_their_definitions(console, dana):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
-    add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
-    add_integration(console, Esp("klaviyo"), "Shop", "Loyalty Tier")
+    console.add_integration("braze", "Emails", "loyalty_tier", "City")
+    console.add_integration("klaviyo", "Shop", "Loyalty Tier")
 
     page = dana.get(console.fields)
     everything = dana.get(page.links["show all"])
@@ -293,8 +284,8 @@ def test_the_list_folds_counterparts_below_their_definitions(console, dana):
 
 def test_a_counterpart_has_a_row_if_its_definition_does_not_match_the_filters(console, dana):
     console.add_field(key="loyalty_tier", name="Loyalty tier")
-    braze = add_integration(console, Esp("braze"), "Emails", "loyalty_tier", "City")
-    shop = add_integration(console, Esp("mailchimp"), "Shop", "LEVEL")
+    braze = console.add_integration("braze", "Emails", "loyalty_tier", "City")
+    shop = console.add_integration("mailchimp", "Shop", "LEVEL")
     changes = {"loyalty_tier": SetName("LEVEL")}
     console.core.integrations.set_names(console.acme.id, shop.id, changes)
 

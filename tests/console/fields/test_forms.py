@@ -18,8 +18,6 @@ from recipient_fields.domain import (
     Source,
     decide,
 )
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
 
 from ...support.interruptions import delete_integrations_after_a_taken_key
 from ..browser import Browser, Response
@@ -134,11 +132,7 @@ def test_a_taken_key_links_to_its_field(console, dana):
 def test_the_key_of_a_synced_field_is_shown_with_its_esp_names_if_it_still_exists(
     console, dana, monkeypatch
 ):
-    integrations = console.core.integrations
-    emails = integrations.create_integration(console.acme.id, esp=Esp("braze"), name="Emails")
-    integrations.sync_fields(
-        console.acme.id, emails.id, [EspField(name="City", data_type=DataType.TEXT)]
-    )
+    console.add_integration("braze", "Emails", "City")
 
     page = dana.submit(new(console, dana), {"name": "City"})
 

@@ -23,7 +23,6 @@ from recipient_fields.domain import (
     RecipientField,
     decide,
 )
-from recipient_fields.domain.esp import Esp
 from recipient_fields.entrypoints.console.fields.history import PAGE_SIZE
 
 from ...http.conftest import Clock
@@ -80,9 +79,7 @@ def test_each_change_of_an_administrator_is_recorded_with_the_request(console, d
 
 
 def test_changes_of_integrations_are_recorded(console, dana):
-    integration = console.core.integrations.create_integration(
-        console.acme.id, esp=Esp("mailchimp"), name="Main audience"
-    )
+    integration = console.add_integration("mailchimp", "Main audience")
     path = f"{console.settings}/integrations/{integration.id}"
     report = b'{"fields": [{"name": "FNAME", "data_type": "text"}]}'
     page = dana.get(path)

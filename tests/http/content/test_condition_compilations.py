@@ -6,11 +6,9 @@ import json
 
 import pytest
 
-from recipient_fields.application import IntegrationService
-from recipient_fields.domain import DataType, IntegrationId, OrganizationId
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
+from recipient_fields.domain import IntegrationId, OrganizationId
 
+from ...support.integrations import add_integration
 from ..api import CONDITION_COMPILATIONS, Api, ApiResponse
 from ..conftest import Harness
 
@@ -38,19 +36,9 @@ def tier(api: Api) -> None:
     api.put("loyalty_tier", TIER)
 
 
-@pytest.fixture
-def integrations(harness: Harness) -> IntegrationService:
-    return harness.core.integrations
-
-
-def synced(
-    integrations: IntegrationService, organization: OrganizationId, name: str
-) -> IntegrationId:
+def synced(harness: Harness, organization: OrganizationId, name: str) -> IntegrationId:
     """Return a new integration with Braze that has one field."""
-    integration = integrations.create_integration(organization, esp=Esp("braze"), name=name)
-    field = EspField(name="Plan", data_type=DataType.TEXT)
-    integrations.sync_fields(organization, integration.id, [field])
-    return integration.id
+    return add_integration(harness.core, organization, "braze", name, "Plan").id
 
 
 def test_the_response_has_the_code(reader):
@@ -107,32 +95,30 @@ def test_else_can_be_omitted(reader):
     assert response.json["code"].endswith(" %}A{% endif %}")
 
 
-def test_synced_fields_of_the_only_integration_can_be_used(reader, bakery, integrations):
-    only = synced(integrations, bakery, "Emails")
+def test_synced_fields_of_the_only_integration_can_be_used(reader, harness, bakery):
+    only = synced(harness, bakery, "Emails")
     by_esp = compile_condition(reader, 'plan = "pro"')
     by_id = compile_condition(reader, 'plan = "pro"', esp=OMITTED, integration_id=only)
     assert by_esp.status == 200
     assert by_esp.json == by_id.json
 
 
-def test_one_of_several_integrations_must_be_chosen(reader, bakery, integrations):
-    first, _ = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
+def test_one_of_several_integrations_must_be_chosen(reader, harness, bakery):
+    first, _ = (synced(harness, bakery, name) for name in ("Emails", "Messages"))
     assert compile_condition(reader, GOLD).violations == ["/integration_id: required"]
     assert compile_condition(reader, GOLD, esp=OMITTED, integration_id=first).status == 200
 
 
-def test_the_key_of_a_field_of_another_integration_means_its_counterpart(
-    reader, bakery, integrations
-):
-    first, second = (synced(integrations, bakery, name) for name in ("Emails", "Messages"))
+def test_the_key_of_a_field_of_another_integration_means_its_counterpart(reader, harness, bakery):
+    first, second = (synced(harness, bakery, name) for name in ("Emails", "Messages"))
     response = compile_condition(reader, "plan is set", esp=OMITTED, integration_id=second)
     assert response.status == 200
     other = compile_condition(reader, "plan is set", esp=OMITTED, integration_id=first)
     assert response.json["code"] == other.json["code"]
 
 
-def test_an_integration_of_another_organization_does_not_exist(reader, harness, integrations):
-    theirs = synced(integrations, harness.organization("Brewery"), "Emails")
+def test_an_integration_of_another_organization_does_not_exist(reader, harness):
+    theirs = synced(harness, harness.organization("Brewery"), "Emails")
     response = compile_condition(reader, GOLD, esp=OMITTED, integration_id=theirs)
     assert response.violations == ["/integration_id: unknown_value"]
 
@@ -197,11 +183,8 @@ def test_a_refusal_states_the_reason(reader, api):
     assert response.error["message"] == reason
 
 
-def test_mistakes_are_rejected_and_caveats_if_strict_is_true(reader, bakery, integrations):
-    salesforce = integrations.create_integration(bakery, esp=Esp("sfmc"), name="Main")
-    integrations.sync_fields(
-        bakery, salesforce.id, [EspField(name="Plan", data_type=DataType.TEXT)]
-    )
+def test_mistakes_are_rejected_and_caveats_if_strict_is_true(reader, harness, bakery):
+    add_integration(harness.core, bakery, "sfmc", "Main", "Plan")
 
     def compiled(condition: str, **members: object) -> ApiResponse:
         return compile_condition(reader, condition, esp="sfmc", **members)

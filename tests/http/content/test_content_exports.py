@@ -6,14 +6,10 @@ import json
 
 import pytest
 
-from recipient_fields.application import IntegrationService
-from recipient_fields.domain import DataType
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
+from ...support.integrations import add_integration
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
-from ..conftest import Harness
 
 STORAGES = ("memory",)  # Of the storage, these requests only list the fields.
 
@@ -38,11 +34,6 @@ def tier(api: Api) -> None:
     api.put("loyalty_tier", TIER)
 
 
-@pytest.fixture
-def integrations(harness: Harness) -> IntegrationService:
-    return harness.core.integrations
-
-
 def test_the_response_has_the_content_and_the_keys_of_the_fields(reader):
     response = export(reader, f'{GREETING}{{{{#if recipient.loyalty_tier = "gold"}}}}!{{{{/if}}}}')
     assert response.status == 200
@@ -65,11 +56,9 @@ def test_the_response_names_the_surface(reader):
     assert response.violations == ["/surface: unknown_value"]
 
 
-def test_a_key_means_the_field_of_the_integration(reader, bakery, integrations):
+def test_a_key_means_the_field_of_the_integration(reader, harness, bakery):
     for name in ("Emails", "Messages"):
-        integration = integrations.create_integration(bakery, esp=Esp("braze"), name=name)
-        fields = [EspField(name="Plan", data_type=DataType.TEXT)]
-        integrations.sync_fields(bakery, integration.id, fields)
+        integration = add_integration(harness.core, bakery, "braze", name, "Plan")
     response = export(reader, "{{recipient.plan}}", esp=OMITTED, integration_id=integration.id)
     assert response.status == 200
     assert response.json["fields"] == ["plan_2"]
@@ -95,9 +84,9 @@ def test_blanks_and_comments_are_no_part_of_the_email(reader):
     response = export(reader, content, strict=True)
     assert response.json["content"] == "Tier: {{custom_attribute.${loyalty_tier}}}\n"
     assert response.json["fields"] == ["loyalty_tier"]
-    (detail,) = export(reader, "Tier:\n {{! {{recipient.loyalty_tier").error["details"]
-    assert (detail["line"], detail["column"]) == (2, 2)
-    assert detail["message"].endswith("This comment has no end. Write `}}` after it.")
+    unfinished = export(reader, "Tier:\n {{! {{recipient.loyalty_tier")
+    assert unfinished.places == ["2:2 format"]
+    assert unfinished.messages[1].endswith("This comment has no end. Write `}}` after it.")
 
 
 def test_a_filter_changes_the_value(reader):
@@ -106,13 +95,8 @@ def test_a_filter_changes_the_value(reader):
     shown = "{{custom_attribute.${loyalty_tier} | downcase}}{% else %}none{% endif %}"
     assert response.json["content"].endswith(shown)
     assert [each["code"] for each in response.json["warnings"]] == ["filter_difference"]
-    assert export(reader, "{{recipient.loyalty_tier | number: 2}}").violations == ["/content: type"]
-    assert export(reader, "{{recipient.loyalty_tier | title}}").violations == [
-        "/content: not_applicable"
-    ]
     (detail,) = export(reader, "{{recipient.loyalty_tier | uper}}").error["details"]
-    assert detail["column"] == 28
-    assert detail["suggestion"] == "upper"
+    assert (detail["column"], detail["suggestion"]) == (28, "upper")
 
 
 def test_a_caveat_is_reported_once_with_its_other_places(reader):
@@ -144,9 +128,8 @@ def test_a_reference_has_a_maximum_number_of_filters(reader):
     filters = " | upper" * 8
     assert export(reader, f"{{{{recipient.loyalty_tier{filters}}}}}", esp="klaviyo").status == 200
     response = export(reader, f"a\n{{{{recipient.loyalty_tier{filters} | lower}}}}", esp="klaviyo")
-    (detail,) = response.error["details"]
-    assert (detail["code"], detail["line"], detail["column"]) == ("too_many_items", 2, 92)
-    assert detail["message"] == "Line 2, column 92: A reference has at most 8 filters."
+    assert response.places == ["2:92 too_many_items"]
+    assert response.messages[1] == "Line 2, column 92: A reference has at most 8 filters."
 
 
 @pytest.mark.parametrize(
@@ -157,9 +140,8 @@ def test_a_tag_in_braces_has_a_maximum_length(reader, opening, closing):
     too_long = f"b {opening} {longest[len(opening) :]}"
     assert export(reader, longest, strict=False).status == 200
     response = export(reader, too_long, strict=False)
-    (detail,) = response.error["details"]
-    assert (detail["code"], detail["line"], detail["column"]) == ("too_long", 1, 3)
-    assert "at most 10,000 characters" in detail["message"]
+    assert response.places == ["1:3 too_long"]
+    assert "at most 10,000 characters" in response.messages[1]
     assert export(reader, too_long, strict=False, literals=[opening]).status == 200
 
 
@@ -186,60 +168,54 @@ def test_each_mistake_is_reported_at_its_own_place(reader):
     assert [(each["column"], each["places"]) for each in warnings] == [(1, []), (19, [])]
 
 
-def test_a_strict_export_rejects_each_place_of_mistakes_and_caveats(reader):
-    response = export(reader, "*|A|* *|A|*\n {{recipients.loyalty_tier}}", strict=True)
-    places = [(each["pointer"], each["line"], each["column"]) for each in response.error["details"]]
-    assert places == [("/content", 1, 1), ("/content", 1, 7), ("/content", 2, 2)]
+LOOKALIKE = "{{recipients.loyalty_tier}}"
+TEIR = "{{recipient.loyalty_teir}}"
+REJECTED: dict[str, tuple[str, list[str]]] = {
+    "unknown fields": (
+        f"{TEIR}\n {{{{recipient.size}}}}",
+        ["1:1 unknown_field", "2:2 unknown_field"],
+    ),
+    "an unknown field and syntax": (f"{TEIR} {{{{/if}}}}", ["1:1 unknown_field", "1:28 format"]),
+    "an unknown field and a mistake": (
+        f"{TEIR} {LOOKALIKE}",
+        ["1:1 unknown_field", "1:28 not_applicable"],
+    ),
+    "a condition": ("{{#if recipient.loyalty_tier = }}x{{/if}}", ["1:32 format"]),
+    "a block without an end": ("\n{{#if recipient.loyalty_tier is set}}x", ["2:1 format"]),
+    "inside a tag": ("a{% if {{recipient.loyalty_tier}} %}", ["1:8 not_applicable"]),
+    "too long": ("a" * 1_000_001, ["1:1 too_long"]),
+    "a filter for numbers": ("{{recipient.loyalty_tier | number: 2}}", ["1:1 type"]),
+    "a filter that the ESP has not": ("{{recipient.loyalty_tier | title}}", ["1:1 not_applicable"]),
+}
+
+
+@pytest.mark.parametrize(("content", "places"), REJECTED.values(), ids=REJECTED)
+def test_all_violations_of_content_have_their_places(reader, content, places):
+    assert export(reader, content).places == places
+
+
+@pytest.mark.parametrize(
+    ("strict", "places"),
+    [
+        ({}, ["2:2", "2:30", "2:36"]),
+        ({"strict": "mistakes"}, ["2:2", "2:30", "2:36"]),
+        ({"strict": True}, ["1:1", "1:7", "2:2", "2:30", "2:36"]),
+    ],
+    ids=["default", "mistakes", "strict"],
+)
+def test_each_place_of_mistakes_is_a_violation_and_of_caveats_if_strict(reader, strict, places):
+    response = export(reader, f"{{{{a}}}} {{{{a}}}}\n {LOOKALIKE} *|A|* *|A|*", **strict)
+    assert response.places == [f"{place} not_applicable" for place in places]
 
 
 @pytest.mark.parametrize("strict", [{}, {"strict": "mistakes"}], ids=["default", "mistakes"])
-def test_mistakes_are_violations_and_caveats_are_not(reader, strict):
-    response = export(reader, "{{a}}\n {{recipients.loyalty_tier}} *|FNAME|*", **strict)
-    assert response.status_and_code == (422, "validation_failed")
-    places = [(each["pointer"], each["line"], each["column"]) for each in response.error["details"]]
-    assert places == [("/content", 2, 2), ("/content", 2, 30)]
+def test_caveats_are_warnings(reader, strict):
     (warning,) = export(reader, "{{a}}", **strict).json["warnings"]
     assert warning["kind"] == "caveat"
 
 
-def test_mistakes_are_listed_with_unknown_fields(reader):
-    response = export(reader, "{{recipient.loyalty_teir}} {{recipients.loyalty_tier}}")
-    details = response.error["details"]
-    assert [(each["column"], each["code"]) for each in details] == [
-        (1, "unknown_field"),
-        (28, "not_applicable"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("content", "places"),
-    [
-        ("{{recipient.loyalty_teir}}\n {{recipient.size}}", [(1, 1), (2, 2)]),
-        ("{{recipient.loyalty_teir}} {{/if}}", [(1, 1), (1, 28)]),
-        ("{{#if recipient.loyalty_tier = }}x{{/if}}", [(1, 32)]),
-        ("\n{{#if recipient.loyalty_tier is set}}x", [(2, 1)]),
-        ("a{% if {{recipient.loyalty_tier}} %}", [(1, 8)]),
-        ("a" * 1_000_001, [(1, 1)]),
-    ],
-    ids=[
-        "unknown fields",
-        "unknown field and syntax",
-        "condition",
-        "block without an end",
-        "inside a tag",
-        "too long",
-    ],
-)
-def test_all_violations_of_content_have_their_places(reader, content, places):
-    response = export(reader, content)
-    assert response.status_and_code == (422, "validation_failed")
-    details = response.error["details"]
-    assert {detail["pointer"] for detail in details} == {"/content"}
-    assert [(detail["line"], detail["column"]) for detail in details] == places
-
-
 def test_an_unknown_field_has_a_suggestion(reader):
-    (detail,) = export(reader, "{{recipient.loyalty_teir}}").error["details"]
+    (detail,) = export(reader, TEIR).error["details"]
     assert detail["suggestion"] == "loyalty_tier"
 
 

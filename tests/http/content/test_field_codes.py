@@ -18,6 +18,7 @@ from recipient_fields.domain.integrations import EspField, InvalidNames, Refused
 from recipient_fields.entrypoints.http.app import create_app
 
 from ...support.catalog_storage import CatalogStorage
+from ...support.integrations import add_integration
 from ..api import FIELDS, Api, falcon_transport
 from ..conftest import Harness
 
@@ -33,18 +34,12 @@ def tier(api: Api) -> None:
 
 @pytest.fixture
 def klaviyo(harness: Harness, bakery: OrganizationId) -> IntegrationId:
-    return create_integration(harness, bakery, Esp("klaviyo"), "Shop")
+    return add_integration(harness.core, bakery, "klaviyo", "Shop").id
 
 
 @pytest.fixture
 def mailchimp(harness: Harness, bakery: OrganizationId, klaviyo: IntegrationId) -> IntegrationId:
-    return create_integration(harness, bakery, Esp("mailchimp"), "Main list")
-
-
-def create_integration(
-    harness: Harness, organization: OrganizationId, esp: Esp, name: str
-) -> IntegrationId:
-    return harness.core.integrations.create_integration(organization, esp=esp, name=name).id
+    return add_integration(harness.core, bakery, "mailchimp", "Main list").id
 
 
 def sync(harness: Harness, bakery: OrganizationId, integration: IntegrationId) -> None:
@@ -108,14 +103,9 @@ def test_a_name_without_a_safe_form_has_a_refusal_and_no_code(reader, mailchimp)
     assert entry["refusal"].endswith(advice)
 
 
-def test_similar_names_are_those_that_the_last_sync_found(harness, reader, bakery, klaviyo):
-    hubspot = create_integration(harness, bakery, Esp("hubspot"), "CRM")
-    for integration, names in (
-        (klaviyo, ["loyalty tier", "LOYALTY TIER"]),
-        (hubspot, ["loyaltytier", "tier"]),
-    ):
-        reported = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-        harness.core.integrations.sync_fields(bakery, integration, reported)
+def test_similar_names_are_those_that_the_last_sync_found(harness, reader, bakery):
+    add_integration(harness.core, bakery, "klaviyo", "Shop", "loyalty tier", "LOYALTY TIER")
+    add_integration(harness.core, bakery, "hubspot", "CRM", "loyaltytier", "tier")
     found = [
         (each["esp_field_name"], each["state"], each["similar_names"]) for each in codes(reader)[:2]
     ]
@@ -179,8 +169,8 @@ def test_the_entity_tag_is_that_of_the_list(api, klaviyo):
 
 
 CHANGES: dict[str, Callable[[Harness, OrganizationId, IntegrationId], object]] = {
-    "create an integration": lambda harness, organization, _: create_integration(
-        harness, organization, Esp("braze"), "Emails"
+    "create an integration": lambda harness, organization, _: add_integration(
+        harness.core, organization, "braze", "Emails"
     ),
     "rename": lambda harness, organization, mailchimp: harness.core.integrations.rename_integration(
         organization, mailchimp, "Other list"
@@ -229,8 +219,8 @@ def test_a_response_is_that_of_the_current_names(api, harness, bakery):
         assert api.post({"name": key, "key": key, "data_type": "text"}).status == 201
     integrations = harness.core.integrations
     ids = [
-        create_integration(harness, bakery, esp, esp)
-        for esp in (Esp("mailchimp"), Esp("mailchimp"), Esp("brevo"))
+        add_integration(harness.core, bakery, esp, esp).id
+        for esp in ("mailchimp", "mailchimp", "brevo")
     ]
     reported: list[EspField | RefusedField] = [
         EspField(name="TIER", data_type=DataType.TEXT),

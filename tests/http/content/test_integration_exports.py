@@ -12,6 +12,7 @@ from recipient_fields.domain.esp import Esp
 from recipient_fields.domain.integrations import EspField
 from recipient_fields.entrypoints.http.heavy_requests import HeavyRequests
 
+from ...support.integrations import add_integration
 from ..api import CONTENT_EXPORTS, Api, ApiResponse, compact
 from ..conftest import Harness
 
@@ -24,20 +25,13 @@ FNAME = [EspField(name="FNAME", data_type=DataType.TEXT)]
 
 @pytest.fixture
 def klaviyo(harness: Harness, bakery: OrganizationId) -> IntegrationId:
-    return create_integration(harness, bakery, Esp("klaviyo"))
+    return add_integration(harness.core, bakery, "klaviyo", "klaviyo").id
 
 
 @pytest.fixture
 def mailchimp(harness: Harness, bakery: OrganizationId, klaviyo: IntegrationId) -> IntegrationId:
     """Create an integration with Mailchimp, which has a field `FNAME`."""
-    integration = create_integration(harness, bakery, Esp("mailchimp"))
-    harness.core.integrations.sync_fields(bakery, integration, FNAME)
-    return integration
-
-
-def create_integration(harness: Harness, organization: OrganizationId, esp: Esp) -> IntegrationId:
-    integrations = harness.core.integrations
-    return integrations.create_integration(organization, esp=esp, name=esp).id
+    return add_integration(harness.core, bakery, "mailchimp", "mailchimp", "FNAME").id
 
 
 def export(api: Api, content: str, integration_ids: object, **members: object) -> ApiResponse:
@@ -94,7 +88,7 @@ def test_strict_applies_to_each_export(reader, klaviyo, mailchimp):
 def test_an_unknown_integration_and_that_of_another_organization_fail_alone(
     harness, reader, klaviyo
 ):
-    theirs = create_integration(harness, harness.organization("Brewery"), Esp("braze"))
+    theirs = add_integration(harness.core, harness.organization("Brewery"), "braze", "braze").id
     unknown = (theirs, 999)
     first, *others = exports(reader, "Hello", [klaviyo, *unknown])
     assert first["content"] == "Hello"
@@ -128,7 +122,7 @@ def test_invalid_requests_are_rejected_as_a_whole(reader, members, violation):
 
 
 def test_twenty_integrations_can_be_listed(reader, harness, bakery):
-    ids = [create_integration(harness, bakery, Esp("braze")) for _ in range(20)]
+    ids = [add_integration(harness.core, bakery, "braze", "braze").id for _ in range(20)]
     assert [each["content"] for each in exports(reader, "Hello", ids)] == ["Hello"] * 20
 
 
@@ -143,10 +137,8 @@ def test_the_content_counts_once_per_integration(reader):
 def test_an_export_that_makes_the_response_too_long_fails_alone(harness, reader, bakery):
     """Mailchimp has no `and`, so its code repeats the else part."""
     esps = [*[Esp("mailchimp")] * 3, Esp("braze")]
-    *lists, braze = [create_integration(harness, bakery, esp) for esp in esps]
-    fields = [EspField(name=f"F{number}", data_type=DataType.TEXT) for number in range(10)]
-    for each in (*lists, braze):
-        harness.core.integrations.sync_fields(bakery, each, fields)
+    names = [f"F{number}" for number in range(10)]
+    *lists, braze = [add_integration(harness.core, bakery, each, each, *names).id for each in esps]
     condition = " and ".join(f'recipient.f{number} = "a"' for number in range(10))
     content = f"{{{{#if {condition}}}}}x{{{{else}}}}{'y' * 180_000}{{{{/if}}}}"
     *fitting, too_long, last = exports(reader, content, [*lists, braze])
@@ -162,7 +154,7 @@ def test_a_request_for_much_content_needs_a_slot(harness, bakery):
     """Content counts once per integration, and is rejected before it is exported."""
     heavy = HeavyRequests()
     client = harness.client(heavy=heavy).with_key(harness.issue_key(bakery).plain.reveal())
-    ids = [create_integration(harness, bakery, Esp("braze")) for _ in range(20)]
+    ids = [add_integration(harness.core, bakery, "braze", "braze").id for _ in range(20)]
     much, little = "x" * 3_277, "x" * 3_276
     with heavy.request(bakery) as request:
         request.take_slot()

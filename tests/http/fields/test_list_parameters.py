@@ -16,10 +16,10 @@ from recipient_fields.domain import (
     OrganizationId,
     SortKey,
 )
-from recipient_fields.domain.esp import Esp
-from recipient_fields.domain.integrations import EspField, SetName
+from recipient_fields.domain.integrations import SetName
 from recipient_fields.entrypoints.http.fields.list_parameters import LIST_PARAMETERS, checksum
 
+from ...support.integrations import add_integration
 from ..api import FIELDS, Api, ApiResponse
 from ..conftest import CHANNELS, Harness
 
@@ -60,10 +60,8 @@ def cursor_of(response: ApiResponse) -> str:
 @pytest.fixture
 def counterparts(harness: Harness, bakery: OrganizationId, five_fields: None) -> None:
     """Sync the counterpart of `city` at two integrations, and fields of their own."""
-    for esp, names in ((Esp("braze"), ["city", "shoe size"]), (Esp("klaviyo"), ["Street", "city"])):
-        integration = harness.core.integrations.create_integration(bakery, esp=esp, name="Emails")
-        fields = [EspField(name=name, data_type=DataType.TEXT) for name in names]
-        harness.core.integrations.sync_fields(bakery, integration.id, fields)
+    add_integration(harness.core, bakery, "braze", "Emails", "city", "shoe size")
+    add_integration(harness.core, bakery, "klaviyo", "Emails", "Street", "city")
 
 
 ALL_KEYS = ["city", "size", "first", "zip", "town", "city_1", "shoe_size", "city_2", "street"]
