@@ -228,7 +228,7 @@ def with_extra(extra: str) -> bytes:
 
 
 REFUSED_LISTINGS = {
-    "an error": (soap("Error: API Permission Failed.", []).body, NO_PERMISSION),
+    "an error": (soap("Error: API Permission Failed.", [("Name", "Text")]).body, NO_PERMISSION),
     "no status": (soap("", [("Name", "Text")]).body, NO_PERMISSION),
     "another status": (soap("ok", [("Name", "Text")]).body, NO_PERMISSION),
     "entities": (ENTITIES.encode(), NO_XML),
