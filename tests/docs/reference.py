@@ -585,7 +585,7 @@ def _default(option: click.Option) -> str:
         return "required"
     if option.is_flag:
         return f"`{option.opts[0]}`" if default is True else ""
-    if option.show_default or option.type.name == "choice":
+    if option.show_default is not False:
         default = default.value if isinstance(default, Enum) else default
         return f"`{default}`" if isinstance(default, str | int) else ""
     return ""
