@@ -7,6 +7,7 @@ Each request is measured in a process of its own.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -126,6 +127,7 @@ def measure(request: Request) -> tuple[float, float]:
     if process == 0:
         try:
             os.close(reader)
+            gc.freeze()  # As the service does when it has started.
             Path("/proc/self/clear_refs").write_text("5")  # Measure the peak from now on.
             before, started = _kibibytes("VmRSS"), process_time()
             request()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shlex
@@ -61,6 +62,7 @@ def run(settings: Settings, *, demo: bool, reset: bool) -> None:
                     delete_demonstration(service.core)
                 _demonstrate(service.core, server.url, settings)
             lifecycle.log_start(server.url, admin_url, settings)
+            gc.freeze()  # Collections during a large request visit only what it makes.
             server.run()
     if service.traces is not None:
         service.traces.close()
