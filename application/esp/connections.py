@@ -319,11 +319,12 @@ class ConnectionService:
         return tuple(each for each in self._connections.all() if not self._is_readable(each))
 
     def _is_readable(self, connection: EspConnection) -> bool:
-        with suppress(IntegrationNotFound):  # It was deleted meanwhile.
-            try:
-                self.get_credential(connection.organization_id, connection.id)
-            except (CredentialUnreadable, MissingCredentials):
-                return False
+        try:
+            self.get_credential(connection.organization_id, connection.id)
+        except (CredentialUnreadable, MissingCredentials):
+            return False
+        except IntegrationNotFound:  # It was deleted meanwhile.
+            return True
         return True
 
     def _sync(

@@ -155,7 +155,7 @@ def setting_option(name: str, **attributes: Any) -> EnvironmentOption:
         attributes["type"] = _setting_type(setting)
         attributes["metavar"] = attributes["type"].name
         if setting.default:
-            attributes |= {"default": str(setting.default)}
+            attributes["default"] = str(setting.default)
     return EnvironmentOption(
         [f"--{name.replace('_', '-')}"],
         help=setting.metadata["help"],

@@ -82,8 +82,7 @@ _RESERVED = frozenset(
     " yesno".split()
 )
 
-
-_BLANK = (
+_BLANK_AS_PLUS = (
     "{title} writes a blank as +, which is a blank in the query of a link only, encodes ~, and does"
     " not encode *, as in a *~."
 )
@@ -177,13 +176,10 @@ PROFILE = Profile(
                 least=4,
             ),
             FilterName.URL: evolve(
-                _filter(
-                    "{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}",
-                    _BLANK,
-                ),
+                _filter("{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}", _BLANK_AS_PLUS),
                 is_output=True,
                 others={
-                    "{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}": _BLANK,
+                    "{{#urlEncode}}{{{VALUE}}}{{/urlEncode}}": _BLANK_AS_PLUS,
                     "{{#urlEncode}}{{VALUE}}{{/urlEncode}}": (
                         "{title} escapes HTML before it encodes the value here: & becomes"
                         " %26amp%3B."

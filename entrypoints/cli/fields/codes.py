@@ -22,12 +22,7 @@ from ...service.selection import installed_profiles
 from ..commands import Command
 from ..options import json_option
 from ..output import is_json, note, print_bytes, print_json, print_line, print_table
-from ..targets import (
-    field_options,
-    open_for_organization,
-    open_target,
-    target_options,
-)
+from ..targets import field_options, open_for_organization, open_target, target_options
 from ..violations import setting_command
 
 

@@ -296,7 +296,12 @@ class IntegrationDeletion(ChangingPage):
     """`/console/o/{organization_id}/settings/integrations/{integration_id}/delete`."""
 
     def on_get(
-        self, req: Request, resp: Response, integration_id: IntegrationId, *, changed: bool = False
+        self,
+        req: Request,
+        resp: Response,
+        integration_id: IntegrationId,
+        *,
+        has_changed: bool = False,
     ) -> None:
         """Show the confirmation, which lists the fields of the integration."""
         integration = self.get_integration(req, integration_id)
@@ -304,12 +309,12 @@ class IntegrationDeletion(ChangingPage):
             req,
             resp,
             "integrations/delete.html",
-            status=HTTPStatus.CONFLICT if changed else HTTPStatus.OK,
+            status=HTTPStatus.CONFLICT if has_changed else HTTPStatus.OK,
             integration=integration,
             esp=self.core.profiles.title(integration.esp),
             fields=self.core.integrations.list_fields(integration),
             shown=SHOWN_FIELDS,
-            has_changed=changed,
+            has_changed=has_changed,
         )
 
     def on_post(self, req: Request, resp: Response, integration_id: IntegrationId) -> None:
@@ -322,7 +327,7 @@ class IntegrationDeletion(ChangingPage):
                     integration.organization_id, integration.id, expected=expected
                 )
         except IntegrationChanged:
-            self.on_get(req, resp, integration_id, changed=True)
+            self.on_get(req, resp, integration_id, has_changed=True)
             return
         after = f" was deleted, with {counted(len(deleted), 'field')}."
         self.pages.redirect(req, resp, path, Flash("The integration ", integration.name, after))
